@@ -1,0 +1,38 @@
+// Block: a typed run of elements, and the only chunk arithmetic of the project.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "collectives/dtype.hpp"
+
+namespace tutti {
+
+/// How a block is divided into parts.
+///
+/// * balanced: the first `count % parts` parts hold one element more than the others
+///   (73 elements in 4 parts: 19, 18, 18, 18).
+/// * gloo: the chunks of gloo's ring allreduce (gloo/allreduce.cc): segments of at most 1 MiB, at
+///   least two a chunk, all equal, so that the last chunks may be short or empty
+///   (10 elements in 4 parts: 4, 4, 2, 0).
+enum class Partition : std::uint8_t { balanced, gloo };
+
+/// `count` elements of type `dtype` at `data`, which the block does not own. `data == nullptr` is a
+/// ghost: a size without memory, legal wherever a real block is, and of the same simulated cost.
+struct Block {
+  std::byte* data = nullptr;
+  std::size_t count = 0;
+  DType dtype = DType::float32;
+
+  bool is_ghost() const { return data == nullptr; }
+  bool is_empty() const { return count == 0; }
+  std::size_t bytes() const { return count * bytes_of(dtype); }
+
+  /// Elements [first, first + length). Programmer error if they do not lie within the block.
+  Block slice(std::size_t first, std::size_t length) const;
+
+  /// Part `index` (taken modulo `parts`, so -1 is the last) of the block divided into `parts`.
+  Block part(int index, int parts, Partition partition = Partition::balanced) const;
+};
+
+}  // namespace tutti

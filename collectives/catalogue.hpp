@@ -1,0 +1,81 @@
+// The catalogue: every algorithm by name, with what it costs on paper.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/channel.hpp"
+#include "collectives/closed_form.hpp"
+
+namespace tutti {
+
+/// The buffer `data` that every algorithm works on, in place, has the same `count` on all ranks:
+///
+/// * allreduce: in, the rank's contribution; out, the reduction of all, on every rank.
+/// * broadcast: in, the root's content; out, the same on every rank.
+/// * allgather: in, part `rank` of `size` balanced parts; out, all parts on every rank.
+/// * reduce_scatter: in, the rank's contribution; out, part `rank` holds the reduction of all
+///   ranks' part `rank`; the other parts are unspecified.
+enum class Collective : std::uint8_t { allreduce, broadcast, allgather, reduce_scatter };
+
+std::span<const Collective> all_collectives();
+std::string_view name_of(Collective collective);
+
+/// Throws Error(usage) that lists the valid names.
+Collective parse_collective(std::string_view name);
+
+/// True where the collective combines contributions, so that an Op matters.
+constexpr bool reduces(Collective collective) {
+  return collective == Collective::allreduce || collective == Collective::reduce_scatter;
+}
+
+/// One entry. The functions are pure.
+struct Algorithm {
+  Collective collective;
+  std::string_view name;       ///< "ring"; unique within the collective.
+  std::string_view full_name;  ///< "allreduce_ring", the function's name.
+
+  /// Runs it on one rank. `op` is not average; `root` matters to rooted collectives only.
+  void (*execute)(Channel& channel, Block data, Op op, int root);
+
+  /// Messages on the longest chain of dependent ones: the time for alpha = 1, beta = gamma = 0.
+  int (*steps)(const Problem& problem);
+
+  /// Bytes that `rank` sends.
+  std::size_t (*bytes_sent)(const Problem& problem, int rank);
+
+  /// Seconds until the last rank is done when all begin at once.
+  double (*seconds)(const Problem& problem, const CostModel& model);
+
+  std::string_view steps_formula;    ///< "2(N-1)"
+  std::string_view bytes_formula;    ///< Per rank, at most: "2(N-1)/N n"
+  std::string_view seconds_formula;  ///< "2(N-1)a + 2(N-1)/N n b + (N-1)/N n g"
+  std::string_view source;           ///< The paper or file it comes from.
+};
+
+/// All algorithms, grouped by collective.
+std::span<const Algorithm> catalogue();
+
+/// Those of one collective.
+std::vector<const Algorithm*> algorithms_of(Collective collective);
+
+/// Throws Error(usage) that lists the collective's algorithms.
+const Algorithm& find_algorithm(Collective collective, std::string_view name);
+
+/// A comma-separated list of names, or "all".
+std::vector<const Algorithm*> parse_algorithms(Collective collective, std::string_view names);
+
+/// A time that no algorithm can beat in the alpha-beta-gamma model: the larger of the latency term
+/// (ceil(log2 N) messages in a row, each of at least one byte) and the bandwidth term (the bytes
+/// that some rank must send or receive and reduce: 2(N-1)/N n, n or (N-1)/N n). 0 for one rank or
+/// no elements.
+double lower_bound_seconds(Collective collective, const Problem& problem, const CostModel& model);
+
+/// nccl-tests' factor from algorithm to bus bandwidth: allreduce 2(N-1)/N, allgather and
+/// reduce_scatter (N-1)/N, broadcast 1; 0 for one rank, where bus bandwidth has no meaning.
+double bus_bandwidth_factor(Collective collective, int ranks);
+
+}  // namespace tutti

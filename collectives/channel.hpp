@@ -1,0 +1,182 @@
+// Channel: the one seam. Everything above it is written once; everything below it is a substrate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "collectives/block.hpp"
+#include "collectives/error.hpp"
+
+namespace tutti {
+
+/// Local work that a rank does between messages. A simulated channel lets its time pass, a real
+/// one only counts it (the caller has done the work), a recorder writes it down.
+struct Work {
+  enum class Kind : std::uint8_t {
+    copy,     ///< `target` has been overwritten with `source`.
+    scale,    ///< `target` has been multiplied by a constant or converted in place.
+    compute,  ///< `seconds` of anything else, such as a layer's forward pass.
+  };
+
+  Kind kind = Kind::compute;
+  double seconds = 0.0;  ///< For compute; copy and scale cost their bytes at reduction speed.
+  Block target;
+  Block source;
+};
+
+/// A send or receive in flight. The default value stands for an empty block: waiting is a no-op.
+struct Request {
+  std::uint64_t id = 0;
+};
+
+/// What the ranks have agreed to do, as far as it must be the same on all of them.
+struct Call {
+  std::string_view algorithm;  ///< For example "allreduce_ring"; outlives the call.
+  std::size_t count = 0;       ///< Elements of the whole buffer.
+  DType dtype = DType::float32;
+  Op op = Op::replace;
+  int root = -1;
+
+  /// A hash of all fields that is the same in every process; 0 outside any call.
+  std::uint64_t signature() const;
+
+  /// For example "allreduce_ring of 1024 float32, sum".
+  std::string describe() const;
+};
+
+/// Where a channel is: shared by a substrate's channel and the decorators around it.
+struct Progress {
+  Call call;
+  std::uint64_t signature = 0;
+  std::uint64_t sequence = 0;  ///< Calls entered so far; the current one has this number, from 1.
+  int depth = 0;               ///< Nesting of Operations; only the outermost sets `call`.
+  int step = 0;                ///< Blocking steps begun in the current call, from 1.
+  int steps = 0;               ///< The most steps any rank takes in it.
+
+  /// For example "step 4 of 7".
+  std::string where() const;
+};
+
+inline constexpr double no_deadline = std::numeric_limits<double>::infinity();
+
+/// A rank's end of a set of ordered streams, one to and one from each other rank.
+///
+/// The contract, the same on every substrate (tests/conformance states it as tests):
+///  1. Messages of one ordered pair arrive in the order sent. Channels of other lanes are
+///     independent.
+///  2. Each request is waited for exactly once, and per peer and direction in posting order. A
+///     channel must not be destroyed with open requests.
+///  3. wait() progresses all posted requests: two ranks that both send first never block each
+///     other.
+///  4. A sender's block is frozen until its wait returns, a receiver's unspecified until then.
+///  5. Both ends agree on count, dtype and ghostness, else Error(mismatch) that names both ranks,
+///     both sizes and the step.
+///  6. Empty blocks travel nowhere. A message to oneself is a programmer error.
+///  7. After an Error the channel is dead: every later use throws the same kind again.
+///  8. A reduction is charged once, to the rank that waits for the receive.
+///  9. Results are bit-identical on every substrate.
+///
+/// A channel belongs to one thread (or actor) at a time.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// Seconds on the channel's own clock, simulated or wall; the origin is the substrate's.
+  virtual double now() const = 0;
+
+  /// Absolute on now()'s clock, and sticky: a wait that passes it throws Error(timeout).
+  virtual void set_deadline(double seconds) = 0;
+
+  /// Accounts for local work; see Work.
+  virtual void charge(const Work& work) = 0;
+
+  /// Starts sending `block` to rank `to`.
+  Request isend(int to, Block block) {
+    check_peer(to, "send to");
+    return block.is_empty() ? Request{} : post_send(to, block);
+  }
+
+  /// Starts receiving from rank `from`. When the wait returns, `block = op(block, message)`;
+  /// average is not a receive's op.
+  Request irecv(int from, Block block, Op op = Op::replace) {
+    check_peer(from, "receive from");
+    check(op != Op::average, "rank {}: a receive cannot average; sum, then scale", rank_);
+    return block.is_empty() ? Request{} : post_recv(from, block, op);
+  }
+
+  /// Blocks until the request is complete.
+  void wait(Request request) {
+    if (request.id != 0) complete(request);
+  }
+
+  /// One blocking step each; `sendrecv` does both directions at once.
+  void send(int to, Block block) {
+    next_step();
+    wait(isend(to, block));
+  }
+  void recv(int from, Block block, Op op = Op::replace) {
+    next_step();
+    wait(irecv(from, block, op));
+  }
+  void sendrecv(int to, Block out, int from, Block in, Op op = Op::replace) {
+    next_step();
+    const Request sent = isend(to, out);
+    wait(irecv(from, in, op));
+    wait(sent);
+  }
+
+  /// Algorithms that use isend and irecv directly say where their steps begin.
+  void next_step() { ++progress_->step; }
+
+  const Progress& progress() const { return *progress_; }
+
+ protected:
+  /// A substrate's channel, with a progress of its own.
+  Channel(int rank, int size) : rank_(rank), size_(size), progress_(&own_progress_) {}
+
+  /// A decorator's: shares the progress of what it decorates.
+  Channel(int rank, int size, Channel& inner)
+      : rank_(rank), size_(size), progress_(inner.progress_) {}
+
+  /// `block` is never empty and the peer never the own rank; the id returned is never 0.
+  virtual Request post_send(int to, Block block) = 0;
+  virtual Request post_recv(int from, Block block, Op op) = 0;
+  virtual void complete(Request request) = 0;
+
+ private:
+  friend class Operation;
+
+  void check_peer(int peer, std::string_view verb) const {
+    check(peer >= 0 && peer < size_ && peer != rank_,
+          "{}: rank {} cannot {} rank {} in a world of {}", progress_->call.algorithm, rank_, verb,
+          peer, size_);
+  }
+
+  const int rank_;
+  const int size_;
+  Progress own_progress_;
+  Progress* const progress_;
+};
+
+/// Marks a collective for as long as it lives, so that errors, traces and mismatch checks can name
+/// it. Nested ones (the two passes of a ring allreduce) keep the outermost's name.
+class Operation {
+ public:
+  Operation(Channel& channel, const Call& call, int steps);
+  ~Operation() { --progress_.depth; }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+ private:
+  Progress& progress_;
+};
+
+}  // namespace tutti

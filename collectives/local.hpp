@@ -1,0 +1,18 @@
+// Local work on a rank's own blocks: done at once when the blocks are real, charged always.
+#pragma once
+
+#include "collectives/channel.hpp"
+
+namespace tutti {
+
+/// target = source. Counts, dtypes and ghostness agree (programmer error otherwise); identical
+/// blocks are left alone and cost nothing.
+void copy_block(Channel& channel, Block target, Block source);
+
+/// target = target / divisor, for floating-point types.
+void divide_block(Channel& channel, Block target, int divisor);
+
+/// target = source converted to target's floating-point type.
+void convert_block(Channel& channel, Block target, Block source);
+
+}  // namespace tutti

@@ -1,0 +1,112 @@
+// Plan: the program of every rank, recorded instead of executed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectives/channel.hpp"
+#include "collectives/world.hpp"
+
+namespace tutti {
+
+/// Where a block lies in its rank's registered memory: the index of the buffer (in the order of
+/// PlanWorld::allocate) and the byte offset in it; buffer -1 is a ghost or unregistered memory.
+struct PlanAddress {
+  int buffer = -1;
+  std::size_t offset_bytes = 0;
+
+  bool operator==(const PlanAddress&) const = default;
+};
+
+/// One thing a rank does.
+struct PlanEvent {
+  enum class Kind : std::uint8_t { send, recv, wait, work };
+
+  Kind kind = Kind::send;
+  int peer = -1;                ///< For send and recv.
+  std::uint64_t request = 0;    ///< For send, recv and wait: unique within the rank and lane.
+  PlanAddress address;          ///< Of the block sent or received; a work's target.
+  PlanAddress source;           ///< A copy's source.
+  std::size_t count = 0;
+  DType dtype = DType::float32;
+  Op op = Op::replace;          ///< For recv.
+  Work::Kind work = Work::Kind::compute;
+  double seconds = 0.0;         ///< For compute.
+  int step = 0;
+  std::uint64_t signature = 0;  ///< For send and recv; of the Call they belong to.
+  std::string call;             ///< Its description.
+
+  std::size_t bytes() const { return count * bytes_of(dtype); }
+};
+
+/// The events of one rank on one lane, in program order.
+struct PlanProgram {
+  int rank = 0;
+  int lane = 0;
+  std::vector<PlanEvent> events;
+};
+
+struct Plan {
+  int size = 0;
+  std::vector<PlanProgram> programs;  ///< By rank, then lane; a lane never used has none.
+};
+
+/// A channel that records. Nothing moves and no memory is touched; now() is always 0.
+class PlanChannel final : public Channel {
+ public:
+  /// Maps a block's data to its place in registered memory.
+  using Locate = std::function<PlanAddress(const Block&)>;
+
+  PlanChannel(int rank, int size, PlanProgram& program, Locate locate);
+  ~PlanChannel() override;
+
+  double now() const override { return 0.0; }
+  void set_deadline(double) override {}
+  void charge(const Work& work) override;
+
+ protected:
+  Request post_send(int to, Block block) override;
+  Request post_recv(int from, Block block, Op op) override;
+  void complete(Request request) override;
+
+ private:
+  Request post(PlanEvent event);
+
+  PlanProgram& program_;
+  Locate locate_;
+  std::vector<std::uint64_t> open_;
+  std::uint64_t next_ = 1;
+};
+
+/// A world whose run() records every rank's program, one rank after the other, and then checks the
+/// plan as a substrate would: Error(mismatch) or Error(deadlock) if it cannot be executed.
+class PlanWorld final : public World {
+ public:
+  explicit PlanWorld(int size, int lanes = 1, std::uint64_t seed = 0);
+  ~PlanWorld() override;
+
+  std::byte* allocate(std::size_t bytes) override;
+  void run(const Program& program) override;
+
+  /// The plan of the last run().
+  const Plan& plan() const { return plan_; }
+
+ private:
+  class Recorder;
+  struct Buffer;
+
+  PlanAddress locate(const Block& block) const;
+
+  std::uint64_t seed_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  Plan plan_;
+};
+
+/// Records `program` with ghosts or unregistered memory, without checking the result.
+Plan record(int size, const std::function<void(Channel&)>& program);
+
+}  // namespace tutti
