@@ -1,7 +1,9 @@
 // The catalogue: every algorithm by name, with what it costs on paper.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,7 +38,7 @@ constexpr bool reduces(Collective collective) {
 struct Algorithm {
   Collective collective;
   std::string_view name;       ///< "ring"; unique within the collective.
-  std::string_view full_name;  ///< "allreduce_ring", the function's name.
+  std::string_view full_name;  ///< "allreduce_ring"; its calls' name in errors and traces.
 
   /// Runs it on one rank. `op` is not average; `root` matters to rooted collectives only.
   void (*execute)(Channel& channel, Block data, Op op, int root);
@@ -68,11 +70,18 @@ const Algorithm& find_algorithm(Collective collective, std::string_view name);
 /// A comma-separated list of names, or "all".
 std::vector<const Algorithm*> parse_algorithms(Collective collective, std::string_view names);
 
-/// A time that no algorithm can beat in the alpha-beta-gamma model: the larger of the latency term
-/// (ceil(log2 N) messages in a row, each of at least one byte) and the bandwidth term (the bytes
-/// that some rank must send or receive and reduce: 2(N-1)/N n, n or (N-1)/N n). 0 for one rank or
-/// no elements.
-double lower_bound_seconds(Collective collective, const Problem& problem, const CostModel& model);
+/// A time that no algorithm can beat in the alpha-beta-gamma model, and why.
+struct LowerBound {
+  double latency_seconds = 0.0;  ///< ceil(log2 N) messages in a row.
+  double bandwidth_seconds =
+      0.0;  ///< What some rank must move (2(N-1)/N n, n or (N-1)/N n), reduced.
+
+  /// The larger of the two: they may overlap.
+  double seconds() const { return std::max(latency_seconds, bandwidth_seconds); }
+};
+
+/// All zero for one rank or no elements.
+LowerBound lower_bound(Collective collective, const Problem& problem, const CostModel& model);
 
 /// nccl-tests' factor from algorithm to bus bandwidth: allreduce 2(N-1)/N, allgather and
 /// reduce_scatter (N-1)/N, broadcast 1; 0 for one rank, where bus bandwidth has no meaning.

@@ -17,14 +17,16 @@ namespace tutti {
 struct Work {
   enum class Kind : std::uint8_t {
     copy,     ///< `target` has been overwritten with `source`.
-    scale,    ///< `target` has been multiplied by a constant or converted in place.
+    reduce,   ///< `target` has been combined with `source` by `op`.
+    scale,    ///< `target` has been divided by a constant, or set to `source` converted.
     compute,  ///< `seconds` of anything else, such as a layer's forward pass.
   };
 
   Kind kind = Kind::compute;
-  double seconds = 0.0;  ///< For compute; copy and scale cost their bytes at reduction speed.
+  double seconds = 0.0;  ///< For compute; the others cost target's bytes at reduction speed.
   Block target;
   Block source;
+  Op op = Op::replace;  ///< For reduce.
 };
 
 /// A send or receive in flight. The default value stands for an empty block: waiting is a no-op.

@@ -22,8 +22,8 @@ struct Fault {
   double seconds = 0.0;
 };
 
-/// Forwards to `inner`, which must outlive it, and calls `act` at each fault. What pausing, sticking
-/// or ending means is the substrate's business: sim and exec provide such functions.
+/// Forwards to `inner`, which must outlive it, and calls `act` at each fault. What pausing,
+/// sticking or ending means is the substrate's business: sim and exec provide such functions.
 class Faulty final : public Channel {
  public:
   using Act = std::function<void(const Fault&)>;

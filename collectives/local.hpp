@@ -1,6 +1,8 @@
 // Local work on a rank's own blocks: done at once when the blocks are real, charged always.
 #pragma once
 
+#include <memory>
+
 #include "collectives/channel.hpp"
 
 namespace tutti {
@@ -9,10 +11,25 @@ namespace tutti {
 /// blocks are left alone and cost nothing.
 void copy_block(Channel& channel, Block target, Block source);
 
+/// target = op(target, source); both of the same dtype.
+void reduce_block(Channel& channel, Block target, Block source, Op op);
+
 /// target = target / divisor, for floating-point types.
 void divide_block(Channel& channel, Block target, int divisor);
 
 /// target = source converted to target's floating-point type.
 void convert_block(Channel& channel, Block target, Block source);
+
+/// Memory for intermediate results, not initialised; a ghost where `like` is one.
+class Scratch {
+ public:
+  explicit Scratch(Block like);
+
+  Block block() const { return block_; }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  Block block_;
+};
 
 }  // namespace tutti

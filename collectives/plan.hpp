@@ -27,15 +27,16 @@ struct PlanEvent {
   enum class Kind : std::uint8_t { send, recv, wait, work };
 
   Kind kind = Kind::send;
-  int peer = -1;                ///< For send and recv.
-  std::uint64_t request = 0;    ///< For send, recv and wait: unique within the rank and lane.
-  PlanAddress address;          ///< Of the block sent or received; a work's target.
-  PlanAddress source;           ///< A copy's source.
+  int peer = -1;              ///< For send and recv.
+  std::uint64_t request = 0;  ///< For send, recv and wait: unique within the rank and lane.
+  PlanAddress address;        ///< Of the block sent or received; a work's target.
+  PlanAddress source;         ///< A work's source.
+  bool ghost = false;         ///< For send and recv.
   std::size_t count = 0;
   DType dtype = DType::float32;
-  Op op = Op::replace;          ///< For recv.
+  Op op = Op::replace;  ///< For recv and a work that reduces.
   Work::Kind work = Work::Kind::compute;
-  double seconds = 0.0;         ///< For compute.
+  double seconds = 0.0;  ///< For compute.
   int step = 0;
   std::uint64_t signature = 0;  ///< For send and recv; of the Call they belong to.
   std::string call;             ///< Its description.
@@ -62,11 +63,12 @@ class PlanChannel final : public Channel {
   using Locate = std::function<PlanAddress(const Block&)>;
 
   PlanChannel(int rank, int size, PlanProgram& program, Locate locate);
-  ~PlanChannel() override;
-
   double now() const override { return 0.0; }
   void set_deadline(double) override {}
   void charge(const Work& work) override;
+
+  /// Requests posted and not yet waited for.
+  std::size_t open_requests() const;
 
  protected:
   Request post_send(int to, Block block) override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "collectives/catalogue.hpp"
 
@@ -11,8 +12,9 @@ namespace tutti {
 /// float32 for float16 and bfloat16 (twice the bytes travel, one rounding at the end).
 enum class Accumulate : std::uint8_t { native, float32 };
 
-/// What a user passes. `input` and `output` are the same block for in place; otherwise they must
-/// not overlap and the input is left untouched. Counts, with n the count of the whole buffer:
+/// What a user passes. Without an input (or with the output's own block) the collective works in
+/// place on `output`; otherwise the two must not overlap and the input is left untouched. Counts,
+/// with n the count of the whole buffer:
 ///
 /// | collective     | input                    | output                    | in place             |
 /// |----------------|--------------------------|---------------------------|----------------------|
@@ -21,22 +23,22 @@ enum class Accumulate : std::uint8_t { native, float32 };
 /// | allgather      | part `rank` of n         | n                         | n, own part filled   |
 /// | reduce_scatter | n                        | part `rank` of n          | n, own part results  |
 struct Arguments {
-  Block input;
+  std::optional<Block> input;
   Block output;
   Op op = Op::sum;
   int root = 0;
   Accumulate accumulate = Accumulate::native;
 };
 
-/// Runs `algorithm` on this rank of `channel`. Throws Error(usage), before any data moves, for an op
-/// that the collective or the dtype does not support (average of integers, replace in a reduction,
-/// a root outside the world) and for counts that do not fit.
+/// Runs `algorithm` on this rank of `channel`. Throws Error(usage), before any data moves, for an
+/// op that the collective or the dtype does not support (average of integers, replace in a
+/// reduction, a root outside the world) and for counts that do not fit.
 void run(const Algorithm& algorithm, Channel& channel, const Arguments& arguments);
 
 /// In place on `data`.
 inline void run(const Algorithm& algorithm, Channel& channel, Block data, Op op = Op::sum,
                 int root = 0) {
-  run(algorithm, channel, Arguments{data, data, op, root, Accumulate::native});
+  run(algorithm, channel, Arguments{std::nullopt, data, op, root, Accumulate::native});
 }
 
 /// Throws Error(usage) if the combination is not supported; run() calls it.

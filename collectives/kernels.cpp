@@ -1,0 +1,167 @@
+#include "collectives/kernels.hpp"
+
+#include <Eigen/Core>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "collectives/error.hpp"
+
+namespace tutti {
+namespace {
+
+template <typename T>
+constexpr bool floating = !std::is_integral_v<T>;
+
+// Any NaN becomes the type's one quiet NaN: which of two NaNs an addition returns depends on the
+// order of its operands, and the ranks would disagree.
+template <typename T>
+T canonical(T value) {
+  return value == value ? value : std::numeric_limits<T>::quiet_NaN();
+}
+
+struct Sum {
+  template <typename T>
+  static T apply(T a, T b) {
+    if constexpr (floating<T>) {
+      return canonical(static_cast<T>(a + b));
+    } else {
+      using Wide = std::make_unsigned_t<std::common_type_t<T, int>>;
+      return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
+    }
+  }
+};
+
+struct Product {
+  template <typename T>
+  static T apply(T a, T b) {
+    if constexpr (floating<T>) {
+      return canonical(static_cast<T>(a * b));
+    } else {
+      using Wide = std::make_unsigned_t<std::common_type_t<T, int>>;
+      return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
+    }
+  }
+};
+
+// True where a orders before b, with -0 below +0; false where one is a NaN.
+template <typename T>
+bool before(T a, T b) {
+  if constexpr (floating<T>) {
+    return a < b || (a == b && std::signbit(static_cast<double>(a)) &&
+                     !std::signbit(static_cast<double>(b)));
+  } else {
+    return a < b;
+  }
+}
+
+struct Min {
+  template <typename T>
+  static T apply(T a, T b) {
+    const T smaller = before(b, a) ? b : a;
+    if constexpr (floating<T>) return b == b ? canonical(smaller) : canonical(b);
+    return smaller;
+  }
+};
+
+struct Max {
+  template <typename T>
+  static T apply(T a, T b) {
+    const T larger = before(a, b) ? b : a;
+    if constexpr (floating<T>) return b == b ? canonical(larger) : canonical(b);
+    return larger;
+  }
+};
+
+template <typename Operation, typename T>
+void reduce_typed(std::byte* target_bytes, const std::byte* source_bytes, std::size_t count) {
+  auto* const target = reinterpret_cast<T*>(target_bytes);
+  const auto* const source = reinterpret_cast<const T*>(source_bytes);
+  // The ranges are identical or apart, so each element depends on itself alone.
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) target[i] = Operation::apply(target[i], source[i]);
+}
+
+// Calls visitor with a value of the C++ type that `dtype` stands for.
+template <typename Visitor>
+void visit(DType dtype, Visitor&& visitor) {
+  switch (dtype) {
+    case DType::float32:
+      return visitor(float{});
+    case DType::float64:
+      return visitor(double{});
+    case DType::float16:
+      return visitor(Eigen::half{});
+    case DType::bfloat16:
+      return visitor(Eigen::bfloat16{});
+    case DType::int8:
+      return visitor(std::int8_t{});
+    case DType::uint8:
+      return visitor(std::uint8_t{});
+    case DType::int32:
+      return visitor(std::int32_t{});
+    case DType::int64:
+      return visitor(std::int64_t{});
+  }
+}
+
+template <typename Visitor>
+void visit_floating(DType dtype, Visitor&& visitor) {
+  check(is_floating(dtype), "kernels: {} is not a floating-point type", name_of(dtype));
+  visit(dtype, [&](auto zero) {
+    if constexpr (floating<decltype(zero)>) visitor(zero);
+  });
+}
+
+}  // namespace
+
+void reduce_elements(Op op, DType dtype, std::byte* target, const std::byte* source,
+                     std::size_t count) {
+  if (op == Op::replace) {
+    std::memmove(target, source, count * bytes_of(dtype));
+    return;
+  }
+  visit(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    switch (op) {
+      case Op::sum:
+        return reduce_typed<Sum, T>(target, source, count);
+      case Op::product:
+        return reduce_typed<Product, T>(target, source, count);
+      case Op::min:
+        return reduce_typed<Min, T>(target, source, count);
+      case Op::max:
+        return reduce_typed<Max, T>(target, source, count);
+      case Op::replace:
+      case Op::average:
+        check(false, "kernels: {} is not a reduction of two elements", name_of(op));
+    }
+  });
+}
+
+void divide_elements(DType dtype, std::byte* target, std::size_t count, int divisor) {
+  visit_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    // Dividing in the wider type rounds once: half and bfloat16 have no division of their own.
+    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    auto* const elements = reinterpret_cast<T*>(target);
+    for (std::size_t i = 0; i < count; ++i) {
+      elements[i] = static_cast<T>(static_cast<Wide>(elements[i]) / static_cast<Wide>(divisor));
+    }
+  });
+}
+
+void convert_elements(DType to, std::byte* target, DType from, const std::byte* source,
+                      std::size_t count) {
+  visit_floating(to, [&](auto target_zero) {
+    visit_floating(from, [&](auto source_zero) {
+      auto* const out = reinterpret_cast<decltype(target_zero)*>(target);
+      const auto* const in = reinterpret_cast<const decltype(source_zero)*>(source);
+      for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<decltype(target_zero)>(in[i]);
+    });
+  });
+}
+
+}  // namespace tutti

@@ -1,0 +1,65 @@
+#include "collectives/local.hpp"
+
+#include <cstring>
+
+#include "collectives/kernels.hpp"
+
+namespace tutti {
+namespace {
+
+void check_alike(const char* what, Block target, Block source) {
+  check(target.count == source.count && target.is_ghost() == source.is_ghost(),
+        "{}: the target has {} elements{}, the source {}{}", what, target.count,
+        target.is_ghost() ? " (a ghost)" : "", source.count, source.is_ghost() ? " (a ghost)" : "");
+}
+
+void check_same_dtype(const char* what, Block target, Block source) {
+  check(target.dtype == source.dtype, "{}: the target is {}, the source {}", what,
+        name_of(target.dtype), name_of(source.dtype));
+}
+
+}  // namespace
+
+void copy_block(Channel& channel, Block target, Block source) {
+  if (target.is_empty() && source.is_empty()) return;
+  check_alike("copy_block", target, source);
+  check_same_dtype("copy_block", target, source);
+  if (!target.is_ghost()) {
+    if (target.data == source.data) return;
+    std::memmove(target.data, source.data, target.bytes());
+  }
+  channel.charge(Work{Work::Kind::copy, 0.0, target, source, Op::replace});
+}
+
+void reduce_block(Channel& channel, Block target, Block source, Op op) {
+  if (target.is_empty() && source.is_empty()) return;
+  check_alike("reduce_block", target, source);
+  check_same_dtype("reduce_block", target, source);
+  if (!target.is_ghost()) {
+    reduce_elements(op, target.dtype, target.data, source.data, target.count);
+  }
+  channel.charge(Work{Work::Kind::reduce, 0.0, target, source, op});
+}
+
+void divide_block(Channel& channel, Block target, int divisor) {
+  if (target.is_empty()) return;
+  if (!target.is_ghost()) divide_elements(target.dtype, target.data, target.count, divisor);
+  channel.charge(Work{Work::Kind::scale, 0.0, target, target, Op::replace});
+}
+
+void convert_block(Channel& channel, Block target, Block source) {
+  if (target.is_empty() && source.is_empty()) return;
+  check_alike("convert_block", target, source);
+  if (!target.is_ghost()) {
+    convert_elements(target.dtype, target.data, source.dtype, source.data, target.count);
+  }
+  channel.charge(Work{Work::Kind::scale, 0.0, target, source, Op::replace});
+}
+
+Scratch::Scratch(Block like) : block_(like) {
+  if (like.is_ghost()) return;
+  memory_ = std::make_unique_for_overwrite<std::byte[]>(like.bytes());
+  block_.data = memory_.get();
+}
+
+}  // namespace tutti

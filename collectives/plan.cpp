@@ -1,0 +1,185 @@
+#include "collectives/plan.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "collectives/plan_check.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t alignment_bytes = 128;
+
+}  // namespace
+
+PlanChannel::PlanChannel(int rank, int size, PlanProgram& program, Locate locate)
+    : Channel(rank, size), program_(program), locate_(std::move(locate)) {}
+
+Request PlanChannel::post(PlanEvent event) {
+  event.request = next_++;
+  event.step = progress().step;
+  if (progress().depth > 0) {
+    event.signature = progress().signature;
+    event.call = progress().call.describe();
+  }
+  open_.push_back(event.request);
+  program_.events.push_back(std::move(event));
+  return Request{program_.events.back().request};
+}
+
+Request PlanChannel::post_send(int to, Block block) {
+  PlanEvent event;
+  event.kind = PlanEvent::Kind::send;
+  event.peer = to;
+  event.address = locate_(block);
+  event.ghost = block.is_ghost();
+  event.count = block.count;
+  event.dtype = block.dtype;
+  return post(std::move(event));
+}
+
+Request PlanChannel::post_recv(int from, Block block, Op op) {
+  PlanEvent event;
+  event.kind = PlanEvent::Kind::recv;
+  event.peer = from;
+  event.address = locate_(block);
+  event.ghost = block.is_ghost();
+  event.count = block.count;
+  event.dtype = block.dtype;
+  event.op = op;
+  return post(std::move(event));
+}
+
+void PlanChannel::complete(Request request) {
+  const auto found = std::find(open_.begin(), open_.end(), request.id);
+  check(found != open_.end(), "plan: rank {} waits for request {}, which is not open", rank(),
+        request.id);
+  open_.erase(found);
+  PlanEvent event;
+  event.kind = PlanEvent::Kind::wait;
+  event.request = request.id;
+  event.step = progress().step;
+  program_.events.push_back(std::move(event));
+}
+
+void PlanChannel::charge(const Work& work) {
+  PlanEvent event;
+  event.kind = PlanEvent::Kind::work;
+  event.work = work.kind;
+  event.seconds = work.seconds;
+  event.address = locate_(work.target);
+  event.source = locate_(work.source);
+  event.count = work.target.count;
+  event.dtype = work.target.dtype;
+  event.op = work.op;
+  event.step = progress().step;
+  program_.events.push_back(std::move(event));
+}
+
+std::size_t PlanChannel::open_requests() const {
+  return open_.size();
+}
+
+// Memory that a plan's blocks may point to, so that they keep their addresses apart.
+struct PlanWorld::Buffer {
+  explicit Buffer(std::size_t size_bytes)
+      : bytes(size_bytes),
+        memory(new (std::align_val_t{alignment_bytes}) std::byte[size_bytes + 1]) {
+    std::memset(memory, 0, size_bytes + 1);
+  }
+  ~Buffer() { ::operator delete[](memory, std::align_val_t{alignment_bytes}); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  std::size_t bytes;
+  std::byte* memory;
+};
+
+// One rank while its program is recorded.
+class PlanWorld::Recorder final : public Rank {
+ public:
+  Recorder(PlanWorld& world, int index) : Rank(index, world.size(), world.seed_), world_(world) {}
+
+  Channel& channel(int lane) override {
+    check(lane >= 0 && lane < world_.lanes(), "plan: lane {} is not one of {}", lane,
+          world_.lanes());
+    auto& slot = channels_[lane];
+    if (!slot.channel) {
+      slot.program = PlanProgram{index(), lane, {}};
+      slot.channel = std::make_unique<PlanChannel>(
+          index(), size(), slot.program,
+          [this](const Block& block) { return world_.locate(block); });
+    }
+    return *slot.channel;
+  }
+
+  // What a task records depends on nothing that happens beside it.
+  void spawn(std::function<void()> task) override { task(); }
+
+  void finish() {
+    for (auto& [lane, slot] : channels_) {
+      check(slot.channel->open_requests() == 0, "plan: rank {} ends with {} open requests", index(),
+            slot.channel->open_requests());
+      world_.plan_.programs.push_back(std::move(slot.program));
+    }
+  }
+
+ private:
+  struct Slot {
+    PlanProgram program;
+    std::unique_ptr<PlanChannel> channel;
+  };
+
+  PlanWorld& world_;
+  std::map<int, Slot> channels_;
+};
+
+PlanWorld::PlanWorld(int size, int lanes, std::uint64_t seed) : World(size, lanes), seed_(seed) {
+  check(size >= 1 && lanes >= 1, "plan: a world of {} ranks and {} lanes", size, lanes);
+}
+
+PlanWorld::~PlanWorld() = default;
+
+std::byte* PlanWorld::allocate(std::size_t bytes) {
+  buffers_.push_back(std::make_unique<Buffer>(bytes));
+  return buffers_.back()->memory;
+}
+
+PlanAddress PlanWorld::locate(const Block& block) const {
+  const std::less_equal<const std::byte*> up_to;
+  for (std::size_t i = 0; i < buffers_.size() && !block.is_ghost(); ++i) {
+    const Buffer& buffer = *buffers_[i];
+    if (up_to(buffer.memory, block.data) && up_to(block.data, buffer.memory + buffer.bytes)) {
+      return {static_cast<int>(i), static_cast<std::size_t>(block.data - buffer.memory)};
+    }
+  }
+  return {};
+}
+
+void PlanWorld::run(const Program& program) {
+  plan_ = Plan{size(), {}};
+  for (int index = 0; index < size(); ++index) {
+    Recorder recorder(*this, index);
+    program(recorder);
+    recorder.finish();
+  }
+  check_matching(plan_);
+  replay(plan_, CostModel{});
+}
+
+Plan record(int size, const std::function<void(Channel&)>& program) {
+  Plan plan{size, {}};
+  for (int rank = 0; rank < size; ++rank) {
+    plan.programs.push_back(PlanProgram{rank, 0, {}});
+    PlanChannel channel(rank, size, plan.programs.back(),
+                        [](const Block&) { return PlanAddress{}; });
+    program(channel);
+  }
+  return plan;
+}
+
+}  // namespace tutti

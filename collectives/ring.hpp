@@ -1,0 +1,34 @@
+// The ring family: reduce_scatter and allgather around a ring, and allreduce as one after the
+// other. Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+// workstations", JPDC 2009.
+#pragma once
+
+#include "collectives/channel.hpp"
+
+namespace tutti {
+
+/// Which way round, and in which parts.
+struct RingOrder {
+  int direction = 1;  ///< +1: rank r sends to r + 1; -1: to r - 1.
+  Partition partition = Partition::balanced;
+};
+
+/// gloo's: with it, allreduce_ring folds every element in the order of gloo's ring allreduce and
+/// gives the same bits.
+inline constexpr RingOrder gloo_ring_order{-1, Partition::gloo};
+
+/// Invariant: before step s (from 1), part (r - s) of rank r holds the fold of its own contribution
+/// and those of the s - 1 ranks before it; at the end part r is complete on rank r. (For direction
+/// -1, read + for - and "after" for "before".) Element order: x[c+1], x[c+2] + that, ..., x[c]
+/// last. Steps N - 1; bytes sent n - part(r); time (N-1) (a + n/N (b + g)).
+void reduce_scatter_ring(Channel& channel, Block data, Op op, RingOrder order = {});
+
+/// Invariant: before step s (from 1), rank r holds parts r, r - 1, ..., r - s + 1; at the end all.
+/// Steps N - 1; bytes sent n - part(r + 1); time (N-1) (a + n/N b).
+void allgather_ring(Channel& channel, Block data, RingOrder order = {});
+
+/// reduce_scatter_ring, then allgather_ring. Steps 2(N-1); bytes sent 2n - part(r) - part(r + 1),
+/// which is 2(N-1)/N n where N divides n; time 2(N-1) (a + n/N b) + (N-1)/N n g.
+void allreduce_ring(Channel& channel, Block data, Op op, RingOrder order = {});
+
+}  // namespace tutti
