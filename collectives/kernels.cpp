@@ -1,7 +1,7 @@
 #include "collectives/kernels.hpp"
 
 #include <Eigen/Core>
-#include <cmath>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -22,10 +22,25 @@ T canonical(T value) {
   return value == value ? value : std::numeric_limits<T>::quiet_NaN();
 }
 
+float widened(Eigen::bfloat16 value) {
+  return std::bit_cast<float>(std::uint32_t{std::bit_cast<std::uint16_t>(value)} << 16);
+}
+
+// Rounds to nearest, ties to even, as Eigen's conversion does, but without its branches.
+Eigen::bfloat16 narrowed(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
+  const std::uint32_t nan = 0x7fc00000;
+  return std::bit_cast<Eigen::bfloat16>(
+      static_cast<std::uint16_t>((value == value ? rounded : nan) >> 16));
+}
+
 struct Sum {
   template <typename T>
   static T apply(T a, T b) {
-    if constexpr (floating<T>) {
+    if constexpr (std::is_same_v<T, Eigen::bfloat16>) {
+      return narrowed(widened(a) + widened(b));
+    } else if constexpr (floating<T>) {
       return canonical(static_cast<T>(a + b));
     } else {
       using Wide = std::make_unsigned_t<std::common_type_t<T, int>>;
@@ -37,7 +52,9 @@ struct Sum {
 struct Product {
   template <typename T>
   static T apply(T a, T b) {
-    if constexpr (floating<T>) {
+    if constexpr (std::is_same_v<T, Eigen::bfloat16>) {
+      return narrowed(widened(a) * widened(b));
+    } else if constexpr (floating<T>) {
       return canonical(static_cast<T>(a * b));
     } else {
       using Wide = std::make_unsigned_t<std::common_type_t<T, int>>;
@@ -46,32 +63,45 @@ struct Product {
   }
 };
 
-// True where a orders before b, with -0 below +0; false where one is a NaN.
-template <typename T>
-bool before(T a, T b) {
-  if constexpr (floating<T>) {
-    return a < b || (a == b && std::signbit(static_cast<double>(a)) &&
-                     !std::signbit(static_cast<double>(b)));
+template <std::size_t bytes>
+using SignedOfSize = std::conditional_t<
+    bytes == 8, std::int64_t,
+    std::conditional_t<bytes == 4, std::int32_t,
+                       std::conditional_t<bytes == 2, std::int16_t, std::int8_t>>>;
+
+// min and max compare floating-point numbers by their bits, which orders -0 below +0 and needs no
+// branch, so that the compiler can vectorise them for half and bfloat16 too.
+template <typename T, bool wants_larger>
+T extreme(T a, T b) {
+  if constexpr (!floating<T>) {
+    return (a < b) == wants_larger ? b : a;
   } else {
-    return a < b;
+    using Bits = SignedOfSize<sizeof(T)>;
+    constexpr Bits magnitude = std::numeric_limits<Bits>::max();
+    const auto infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+    const auto nan = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+    const auto x = std::bit_cast<Bits>(a), y = std::bit_cast<Bits>(b);
+    const Bits sign_of_x = static_cast<Bits>(x >> (8 * sizeof(T) - 1));
+    const Bits sign_of_y = static_cast<Bits>(y >> (8 * sizeof(T) - 1));
+    const Bits key_of_x = static_cast<Bits>(x ^ (sign_of_x & magnitude));
+    const Bits key_of_y = static_cast<Bits>(y ^ (sign_of_y & magnitude));
+    const Bits chosen = (key_of_x < key_of_y) == wants_larger ? y : x;
+    const bool has_nan = ((x & magnitude) > infinity) | ((y & magnitude) > infinity);
+    return std::bit_cast<T>(has_nan ? nan : chosen);
   }
 }
 
 struct Min {
   template <typename T>
   static T apply(T a, T b) {
-    const T smaller = before(b, a) ? b : a;
-    if constexpr (floating<T>) return b == b ? canonical(smaller) : canonical(b);
-    return smaller;
+    return extreme<T, false>(a, b);
   }
 };
 
 struct Max {
   template <typename T>
   static T apply(T a, T b) {
-    const T larger = before(a, b) ? b : a;
-    if constexpr (floating<T>) return b == b ? canonical(larger) : canonical(b);
-    return larger;
+    return extreme<T, true>(a, b);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <utility>
@@ -164,8 +165,12 @@ void PlanWorld::run(const Program& program) {
   plan_ = Plan{size(), {}};
   for (int index = 0; index < size(); ++index) {
     Recorder recorder(*this, index);
-    program(recorder);
-    recorder.finish();
+    try {
+      program(recorder);
+      recorder.finish();
+    } catch (...) {
+      throw_failure(std::current_exception(), index);
+    }
   }
   check_matching(plan_);
   replay(plan_, CostModel{});

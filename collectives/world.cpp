@@ -14,4 +14,16 @@ std::mt19937_64 seeded(int index, std::uint64_t seed) {
 Rank::Rank(int index, int size, std::uint64_t seed)
     : index_(index), size_(size), random_(seeded(index, seed)) {}
 
+void throw_failure(const std::exception_ptr& failure, int rank) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    throw Error(error.kind(), error.what(), rank);
+  } catch (const ContractError& error) {
+    throw ContractError(fmt::format("rank {}: {}", rank, error.what()));
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::system, fmt::format("rank {}: {}", rank, error.what()), rank);
+  }
+}
+
 }  // namespace tutti

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <random>
 
@@ -75,5 +76,9 @@ class World {
   const int size_;
   const int lanes_;
 };
+
+/// Throws what World::run() throws where `failure` was the first and `rank` failed with it: an Error
+/// gets the rank, a ContractError is prefixed with it, any other exception becomes Error(system).
+[[noreturn]] void throw_failure(const std::exception_ptr& failure, int rank);
 
 }  // namespace tutti

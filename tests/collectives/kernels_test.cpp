@@ -157,6 +157,24 @@ TEST(Kernels, Bfloat16SumsRoundAtEveryStep) {
             bfloat16(258.0F));
 }
 
+TEST(Kernels, Bfloat16ArithmeticEqualsEigensForEveryValue) {
+  using Eigen::bfloat16;
+  std::vector<bfloat16> all;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    all.push_back(std::bit_cast<bfloat16>(static_cast<std::uint16_t>(bits)));
+  }
+  for (const float other : {1.0F, -0.7F, 3e-30F, 2.5e38F}) {
+    const std::vector<bfloat16> others(all.size(), bfloat16(other));
+    const std::vector<bfloat16> sums = reduced(Op::sum, all, others);
+    const std::vector<bfloat16> products = reduced(Op::product, all, others);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if ((Eigen::numext::isnan)(all[i])) continue;
+      EXPECT_EQ(bytes_of_value(sums[i]), bytes_of_value(bfloat16(all[i] + others[i])));
+      EXPECT_EQ(bytes_of_value(products[i]), bytes_of_value(bfloat16(all[i] * others[i])));
+    }
+  }
+}
+
 TEST(Kernels, RandomFloatSumsEqualScalarAdditionToTheBit) {
   const unsigned seed = 20240607;
   SCOPED_TRACE(seed);
