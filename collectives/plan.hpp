@@ -56,6 +56,10 @@ struct Plan {
   std::vector<PlanProgram> programs;  ///< By rank, then lane; a lane never used has none.
 };
 
+/// The plan as text, one event a line, for people and golden files: "rank 0 step 1 send to 1 bytes
+/// 24..32 (2 float32), request 1". A ghost's bytes begin at 0.
+std::string to_text(const Plan& plan);
+
 /// A channel that records. Nothing moves and no memory is touched; now() is always 0.
 class PlanChannel final : public Channel {
  public:

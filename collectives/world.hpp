@@ -77,8 +77,9 @@ class World {
   const int lanes_;
 };
 
-/// Throws what World::run() throws where `failure` was the first and `rank` failed with it: an Error
-/// gets the rank, a ContractError is prefixed with it, any other exception becomes Error(system).
+/// Throws what World::run() throws where `failure` was the first and `rank` failed with it: an
+/// Error gets the rank, a ContractError is prefixed with it, any other exception becomes
+/// Error(system).
 [[noreturn]] void throw_failure(const std::exception_ptr& failure, int rank);
 
 }  // namespace tutti
