@@ -29,20 +29,22 @@ Block Block::slice(std::size_t first, std::size_t length) const {
   return Block{begin, length, dtype};
 }
 
-Block Block::part(int index, int parts, Partition partition) const {
-  check(parts > 0, "block: cannot be divided into {} parts", parts);
-  const int wrapped = ((index % parts) + parts) % parts;
-  const auto i = static_cast<std::size_t>(wrapped);
+std::size_t Block::part_begin(int index, int parts, Partition partition) const {
+  check(0 <= index && index <= parts && parts > 0, "block: part {} of {} does not exist", index,
+        parts);
+  const auto i = static_cast<std::size_t>(index);
   const auto n = static_cast<std::size_t>(parts);
   if (partition == Partition::gloo) {
-    const std::size_t chunk = gloo_chunk_count(count, bytes_of(dtype), n);
-    const std::size_t first = std::min(count, i * chunk);
-    return slice(first, std::min(chunk, count - first));
+    return std::min(count, i * gloo_chunk_count(count, bytes_of(dtype), n));
   }
-  const std::size_t small = count / n;
-  const std::size_t larger_parts = count % n;
-  const std::size_t first = i * small + std::min(i, larger_parts);
-  return slice(first, small + (i < larger_parts ? 1 : 0));
+  return i * (count / n) + std::min(i, count % n);
+}
+
+Block Block::part(int index, int parts, Partition partition) const {
+  check(parts > 0, "block: cannot be divided into {} parts", parts);
+  const int i = ((index % parts) + parts) % parts;
+  const std::size_t first = part_begin(i, parts, partition);
+  return slice(first, part_begin(i + 1, parts, partition) - first);
 }
 
 }  // namespace tutti

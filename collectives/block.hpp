@@ -31,6 +31,9 @@ struct Block {
   /// Elements [first, first + length). Programmer error if they do not lie within the block.
   Block slice(std::size_t first, std::size_t length) const;
 
+  /// Where part `index` (0 <= index <= parts) begins, in elements; that of `parts` is the end.
+  std::size_t part_begin(int index, int parts, Partition partition = Partition::balanced) const;
+
   /// Part `index` (taken modulo `parts`, so -1 is the last) of the block divided into `parts`.
   Block part(int index, int parts, Partition partition = Partition::balanced) const;
 };

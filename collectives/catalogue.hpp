@@ -11,17 +11,36 @@
 
 #include "collectives/channel.hpp"
 #include "collectives/closed_form.hpp"
+#include "collectives/parts.hpp"
 
 namespace tutti {
 
-/// The buffer `data` that every algorithm works on, in place, has the same `count` on all ranks:
+/// The buffer `data` that every algorithm works on, in place, has the same count on all ranks, and
+/// is divided into one part a rank, equal ones unless the caller gives counts (the v-forms):
 ///
 /// * allreduce: in, the rank's contribution; out, the reduction of all, on every rank.
 /// * broadcast: in, the root's content; out, the same on every rank.
-/// * allgather: in, part `rank` of `size` balanced parts; out, all parts on every rank.
+/// * allgather: in, part `rank`; out, all parts on every rank.
 /// * reduce_scatter: in, the rank's contribution; out, part `rank` holds the reduction of all
-///   ranks' part `rank`; the other parts are unspecified.
-enum class Collective : std::uint8_t { allreduce, broadcast, allgather, reduce_scatter };
+/// ranks'
+///   part `rank`; the other parts are unspecified.
+/// * reduce: in, the rank's contribution; out, the reduction at the root, unspecified elsewhere.
+/// * gather: in, part `rank`; out, all parts at the root, unspecified elsewhere but for part
+/// `rank`.
+/// * scatter: in, all parts at the root; out, part `rank`; the other parts are unspecified.
+/// * alltoall: in, part j of `source` is for rank j; out, part i of `data` comes from rank i.
+/// * barrier: no data; no rank leaves before all have entered.
+enum class Collective : std::uint8_t {
+  allreduce,
+  broadcast,
+  allgather,
+  reduce_scatter,
+  reduce,
+  gather,
+  scatter,
+  alltoall,
+  barrier,
+};
 
 std::span<const Collective> all_collectives();
 std::string_view name_of(Collective collective);
@@ -31,7 +50,37 @@ Collective parse_collective(std::string_view name);
 
 /// True where the collective combines contributions, so that an Op matters.
 constexpr bool reduces(Collective collective) {
-  return collective == Collective::allreduce || collective == Collective::reduce_scatter;
+  return collective == Collective::allreduce || collective == Collective::reduce_scatter ||
+         collective == Collective::reduce;
+}
+
+/// True where one rank, the root, is unlike the others.
+constexpr bool is_rooted(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce ||
+         collective == Collective::gather || collective == Collective::scatter;
+}
+
+/// What one rank hands to an algorithm.
+struct Invocation {
+  Parts data;  ///< One part a rank; algorithms that need no parts use data.whole().
+  Parts
+      source;  ///< For alltoall, the parts to send; `data` otherwise. Never overlaps `data` partly.
+  Op op = Op::sum;
+  int root = 0;
+  Tuning tuning = {};
+};
+
+/// How a closed form relates to the replay of the plan in the alpha-beta-gamma model.
+enum class Form : std::uint8_t {
+  exact,  ///< Equal.
+  bound,  ///< At least as large: the formula counts what one port can carry, or rounds parts up.
+};
+
+constexpr Form always_exact(const Problem&) {
+  return Form::exact;
+}
+constexpr bool always_supported(const Problem&) {
+  return true;
 }
 
 /// One entry. The functions are pure.
@@ -40,8 +89,8 @@ struct Algorithm {
   std::string_view name;       ///< "ring"; unique within the collective.
   std::string_view full_name;  ///< "allreduce_ring"; its calls' name in errors and traces.
 
-  /// Runs it on one rank. `op` is not average; `root` matters to rooted collectives only.
-  void (*execute)(Channel& channel, Block data, Op op, int root);
+  /// Runs it on one rank. `op` is not average.
+  void (*execute)(Channel& channel, const Invocation& invocation);
 
   /// Messages on the longest chain of dependent ones: the time for alpha = 1, beta = gamma = 0.
   int (*steps)(const Problem& problem);
@@ -52,16 +101,23 @@ struct Algorithm {
   /// Seconds until the last rank is done when all begin at once.
   double (*seconds)(const Problem& problem, const CostModel& model);
 
+  /// Whether steps, bytes and seconds are exact for this problem.
+  Form (*form)(const Problem& problem) = always_exact;
+
+  /// Whether it can run at all; run() refuses before any data moves where it cannot.
+  bool (*supports)(const Problem& problem) = always_supported;
+
   std::string_view steps_formula;    ///< "2(N-1)"
   std::string_view bytes_formula;    ///< Per rank, at most: "2(N-1)/N n"
   std::string_view seconds_formula;  ///< "2(N-1)a + 2(N-1)/N n b + (N-1)/N n g"
   std::string_view source;           ///< The paper or file it comes from.
+  std::string_view supported = "any N";
 };
 
 /// All algorithms, grouped by collective.
 std::span<const Algorithm> catalogue();
 
-/// Those of one collective.
+/// Those of one collective, in the order of tables and of "all".
 std::vector<const Algorithm*> algorithms_of(Collective collective);
 
 /// Throws Error(usage) that lists the collective's algorithms.
@@ -72,7 +128,7 @@ std::vector<const Algorithm*> parse_algorithms(Collective collective, std::strin
 
 /// A time that no algorithm can beat in the alpha-beta-gamma model, and why.
 struct LowerBound {
-  double latency_seconds = 0.0;  ///< ceil(log2 N) messages in a row.
+  double latency_seconds = 0.0;  ///< One message: a rank may send to all others at once.
   double bandwidth_seconds =
       0.0;  ///< What some rank must move (2(N-1)/N n, n or (N-1)/N n), reduced.
 
@@ -83,8 +139,8 @@ struct LowerBound {
 /// All zero for one rank or no elements.
 LowerBound lower_bound(Collective collective, const Problem& problem, const CostModel& model);
 
-/// nccl-tests' factor from algorithm to bus bandwidth: allreduce 2(N-1)/N, allgather and
-/// reduce_scatter (N-1)/N, broadcast 1; 0 for one rank, where bus bandwidth has no meaning.
+/// nccl-tests' factor from algorithm to bus bandwidth: allreduce 2(N-1)/N, broadcast and reduce 1,
+/// the others (N-1)/N; 0 for one rank and a barrier, where bus bandwidth has no meaning.
 double bus_bandwidth_factor(Collective collective, int ranks);
 
 }  // namespace tutti

@@ -19,11 +19,13 @@ struct Work {
     copy,     ///< `target` has been overwritten with `source`.
     reduce,   ///< `target` has been combined with `source` by `op`.
     scale,    ///< `target` has been divided by a constant, or set to `source` converted.
+    scratch,  ///< `target` is memory for intermediate results, not yet written. Takes no time.
     compute,  ///< `seconds` of anything else, such as a layer's forward pass.
   };
 
   Kind kind = Kind::compute;
-  double seconds = 0.0;  ///< For compute; the others cost target's bytes at reduction speed.
+  double seconds =
+      0.0;  ///< For compute; copy, reduce and scale cost their bytes at reduction speed.
   Block target;
   Block source;
   Op op = Op::replace;  ///< For reduce.
@@ -173,6 +175,9 @@ class Channel {
 class Operation {
  public:
   Operation(Channel& channel, const Call& call, int steps);
+  Operation(Channel& channel, std::string_view algorithm, Block data, Op op, int steps,
+            int root = -1)
+      : Operation(channel, Call{algorithm, data.count, data.dtype, op, root}, steps) {}
   ~Operation() { --progress_.depth; }
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;

@@ -56,10 +56,12 @@ void convert_block(Channel& channel, Block target, Block source) {
   channel.charge(Work{Work::Kind::scale, 0.0, target, source, Op::replace});
 }
 
-Scratch::Scratch(Block like) : block_(like) {
-  if (like.is_ghost()) return;
-  memory_ = std::make_unique_for_overwrite<std::byte[]>(like.bytes());
-  block_.data = memory_.get();
+Scratch::Scratch(Channel& channel, Block like) : block_(like) {
+  if (!like.is_ghost()) {
+    memory_ = std::make_unique_for_overwrite<std::byte[]>(like.bytes());
+    block_.data = memory_.get();
+  }
+  channel.charge(Work{Work::Kind::scratch, 0.0, block_, {}, Op::replace});
 }
 
 }  // namespace tutti

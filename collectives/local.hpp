@@ -23,7 +23,7 @@ void convert_block(Channel& channel, Block target, Block source);
 /// Memory for intermediate results, not initialised; a ghost where `like` is one.
 class Scratch {
  public:
-  explicit Scratch(Block like);
+  Scratch(Channel& channel, Block like);
 
   Block block() const { return block_; }
 

@@ -20,39 +20,58 @@ constexpr std::size_t alignment_bytes = 128;
 PlanChannel::PlanChannel(int rank, int size, PlanProgram& program, Locate locate)
     : Channel(rank, size), program_(program), locate_(std::move(locate)) {}
 
-Request PlanChannel::post(PlanEvent event) {
+std::string_view PlanProgram::call_of(const PlanEvent& event) const {
+  if (event.call < 0) return "no collective";
+  return calls[static_cast<std::size_t>(event.call)];
+}
+
+// Memory of a Scratch may be used again by a later one, so the latest is asked first.
+PlanAddress PlanChannel::address_of(Block block) const {
+  const PlanAddress known = locate_(block);
+  if (known.buffer >= 0 || block.is_ghost()) return known;
+  const std::less_equal<const std::byte*> up_to;
+  for (std::size_t i = scratch_.size(); i-- > 0;) {
+    const Block scratch = scratch_[i];
+    if (up_to(scratch.data, block.data) && up_to(block.data, scratch.data + scratch.bytes())) {
+      return {-2 - static_cast<int>(i), static_cast<std::size_t>(block.data - scratch.data)};
+    }
+  }
+  return {};
+}
+
+Request PlanChannel::post(PlanEvent event, Block block) {
+  event.address = address_of(block);
+  event.ghost = block.is_ghost();
+  event.count = block.count;
+  event.dtype = block.dtype;
   event.request = next_++;
   event.step = progress().step;
   if (progress().depth > 0) {
     event.signature = progress().signature;
-    event.call = progress().call.describe();
+    if (recorded_call_ != progress().sequence) {
+      program_.calls.push_back(progress().call.describe());
+      recorded_call_ = progress().sequence;
+    }
+    event.call = static_cast<int>(program_.calls.size()) - 1;
   }
   open_.push_back(event.request);
-  program_.events.push_back(std::move(event));
-  return Request{program_.events.back().request};
+  program_.events.push_back(event);
+  return Request{event.request};
 }
 
 Request PlanChannel::post_send(int to, Block block) {
   PlanEvent event;
   event.kind = PlanEvent::Kind::send;
   event.peer = to;
-  event.address = locate_(block);
-  event.ghost = block.is_ghost();
-  event.count = block.count;
-  event.dtype = block.dtype;
-  return post(std::move(event));
+  return post(event, block);
 }
 
 Request PlanChannel::post_recv(int from, Block block, Op op) {
   PlanEvent event;
   event.kind = PlanEvent::Kind::recv;
   event.peer = from;
-  event.address = locate_(block);
-  event.ghost = block.is_ghost();
-  event.count = block.count;
-  event.dtype = block.dtype;
   event.op = op;
-  return post(std::move(event));
+  return post(event, block);
 }
 
 void PlanChannel::complete(Request request) {
@@ -64,21 +83,23 @@ void PlanChannel::complete(Request request) {
   event.kind = PlanEvent::Kind::wait;
   event.request = request.id;
   event.step = progress().step;
-  program_.events.push_back(std::move(event));
+  program_.events.push_back(event);
 }
 
 void PlanChannel::charge(const Work& work) {
+  if (work.kind == Work::Kind::scratch) scratch_.push_back(work.target);
   PlanEvent event;
   event.kind = PlanEvent::Kind::work;
   event.work = work.kind;
   event.seconds = work.seconds;
-  event.address = locate_(work.target);
-  event.source = locate_(work.source);
+  event.address = address_of(work.target);
+  event.source = address_of(work.source);
+  event.ghost = work.target.is_ghost();
   event.count = work.target.count;
   event.dtype = work.target.dtype;
   event.op = work.op;
   event.step = progress().step;
-  program_.events.push_back(std::move(event));
+  program_.events.push_back(event);
 }
 
 std::size_t PlanChannel::open_requests() const {
@@ -110,7 +131,7 @@ class PlanWorld::Recorder final : public Rank {
           world_.lanes());
     auto& slot = channels_[lane];
     if (!slot.channel) {
-      slot.program = PlanProgram{index(), lane, {}};
+      slot.program = PlanProgram{index(), lane, {}, {}};
       slot.channel = std::make_unique<PlanChannel>(
           index(), size(), slot.program,
           [this](const Block& block) { return world_.locate(block); });
@@ -179,7 +200,7 @@ void PlanWorld::run(const Program& program) {
 Plan record(int size, const std::function<void(Channel&)>& program) {
   Plan plan{size, {}};
   for (int rank = 0; rank < size; ++rank) {
-    plan.programs.push_back(PlanProgram{rank, 0, {}});
+    plan.programs.push_back(PlanProgram{rank, 0, {}, {}});
     PlanChannel channel(rank, size, plan.programs.back(),
                         [](const Block&) { return PlanAddress{}; });
     program(channel);

@@ -13,8 +13,9 @@
 
 namespace tutti {
 
-/// Where a block lies in its rank's registered memory: the index of the buffer (in the order of
-/// PlanWorld::allocate) and the byte offset in it; buffer -1 is a ghost or unregistered memory.
+/// Where a block lies in its rank's memory: the index of the buffer (in the order of
+/// PlanWorld::allocate) and the byte offset in it. Buffer -1 is a ghost or unknown memory, buffer
+/// -2 - k the k-th Scratch of the rank on its lane.
 struct PlanAddress {
   int buffer = -1;
   std::size_t offset_bytes = 0;
@@ -39,7 +40,7 @@ struct PlanEvent {
   double seconds = 0.0;  ///< For compute.
   int step = 0;
   std::uint64_t signature = 0;  ///< For send and recv; of the Call they belong to.
-  std::string call;             ///< Its description.
+  int call = -1;                ///< Its description, as an index into PlanProgram::calls.
 
   std::size_t bytes() const { return count * bytes_of(dtype); }
 };
@@ -49,6 +50,10 @@ struct PlanProgram {
   int rank = 0;
   int lane = 0;
   std::vector<PlanEvent> events;
+  std::vector<std::string> calls;
+
+  /// The description of the event's call; "no collective" outside any.
+  std::string_view call_of(const PlanEvent& event) const;
 };
 
 struct Plan {
@@ -80,10 +85,13 @@ class PlanChannel final : public Channel {
   void complete(Request request) override;
 
  private:
-  Request post(PlanEvent event);
+  Request post(PlanEvent event, Block block);
+  PlanAddress address_of(Block block) const;
 
   PlanProgram& program_;
   Locate locate_;
+  std::vector<Block> scratch_;
+  std::uint64_t recorded_call_ = 0;
   std::vector<std::uint64_t> open_;
   std::uint64_t next_ = 1;
 };

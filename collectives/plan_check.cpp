@@ -59,22 +59,26 @@ std::map<StreamKey, Stream> streams_of(const Plan& plan) {
   return streams;
 }
 
-std::string describe(const PlanEvent& event) {
+std::string describe(const PlanProgram& program, const PlanEvent& event) {
   return fmt::format("{} bytes ({} {}{}) at step {} of {}", event.bytes(), event.count,
                      name_of(event.dtype), event.ghost ? ", a ghost" : "", event.step,
-                     event.call.empty() ? "no collective" : event.call);
+                     program.call_of(event));
+}
+
+std::string describe(const Plan& plan, Position position) {
+  return describe(plan.programs[position.program], event_at(plan, position));
 }
 
 [[noreturn]] void throw_unmatched(const Plan& plan, const StreamKey& key, const Stream& stream) {
   const bool is_send = stream.sends.size() > stream.receives.size();
   const std::size_t matched = std::min(stream.sends.size(), stream.receives.size());
-  const PlanEvent& event =
-      event_at(plan, is_send ? stream.sends[matched] : stream.receives[matched]);
+  const std::string event =
+      describe(plan, is_send ? stream.sends[matched] : stream.receives[matched]);
   const std::string text =
       is_send ? fmt::format("plan: rank {} sends rank {} {}, which it never receives", key.from,
-                            key.to, describe(event))
+                            key.to, event)
               : fmt::format("plan: rank {} expects from rank {} {}, which it never sends", key.to,
-                            key.from, describe(event));
+                            key.from, event);
   throw Error(ErrorKind::mismatch, text, is_send ? key.from : key.to);
 }
 
@@ -88,10 +92,11 @@ std::vector<Message> match(const Plan& plan) {
       const PlanEvent& recv = event_at(plan, stream.receives[i]);
       if (send.count != recv.count || send.dtype != recv.dtype || send.ghost != recv.ghost ||
           send.signature != recv.signature) {
-        throw Error(ErrorKind::mismatch,
-                    fmt::format("plan: rank {} expects from rank {} {}, which sends {}", key.to,
-                                key.from, describe(recv), describe(send)),
-                    key.to);
+        throw Error(
+            ErrorKind::mismatch,
+            fmt::format("plan: rank {} expects from rank {} {}, which sends {}", key.to, key.from,
+                        describe(plan, stream.receives[i]), describe(plan, stream.sends[i])),
+            key.to);
       }
       messages.push_back({stream.sends[i], stream.receives[i]});
     }
@@ -194,6 +199,7 @@ class Replay {
 
   double work_seconds(const PlanEvent& event) const {
     if (event.work == Work::Kind::compute) return event.seconds;
+    if (event.work == Work::Kind::scratch) return 0.0;
     return static_cast<double>(event.bytes()) * model_.gamma_seconds_per_byte;
   }
 
@@ -218,7 +224,8 @@ class Replay {
       if (event.request != request) continue;
       const bool is_send = event.kind == PlanEvent::Kind::send;
       return fmt::format("rank {} waits {} rank {} {}", program.rank,
-                         is_send ? "to send to" : "to receive from", event.peer, describe(event));
+                         is_send ? "to send to" : "to receive from", event.peer,
+                         describe(program, event));
     }
     return fmt::format("rank {} waits", program.rank);
   }

@@ -13,6 +13,8 @@ std::string_view name_of(Work::Kind kind) {
       return "scale";
     case Work::Kind::compute:
       return "compute";
+    case Work::Kind::scratch:
+      return "scratch";
   }
   return "unknown";
 }
@@ -20,6 +22,7 @@ std::string_view name_of(Work::Kind kind) {
 std::string place(PlanAddress address, std::size_t bytes) {
   const std::string range =
       fmt::format("bytes {}..{}", address.offset_bytes, address.offset_bytes + bytes);
+  if (address.buffer < -1) return fmt::format("scratch {} {}", -2 - address.buffer, range);
   return address.buffer <= 0 ? range : fmt::format("buffer {} {}", address.buffer, range);
 }
 
@@ -41,6 +44,7 @@ std::string event_text(const PlanEvent& event) {
       break;
   }
   if (event.work == Work::Kind::compute) return fmt::format("compute {} s", event.seconds);
+  if (event.work == Work::Kind::scratch) return place(event.address, event.bytes()) + " unset";
   return fmt::format("{} {} from {} {}", name_of(event.work), place(event.address, event.bytes()),
                      place(event.source, event.bytes()), elements(event));
 }

@@ -27,7 +27,7 @@ struct Participants {
 void allreduce_recursive_doubling(Channel& channel, Block data, Op op) {
   const int rank = channel.rank();
   const Participants all(channel.size());
-  const Operation operation(channel, {"allreduce_recursive_doubling", data.count, data.dtype, op},
+  const Operation operation(channel, "allreduce_recursive_doubling", data, op,
                             all.rounds + (all.surplus > 0 ? 2 : 0));
   const bool paired = rank < 2 * all.surplus;
   if (paired && rank % 2 == 0) {
@@ -37,7 +37,7 @@ void allreduce_recursive_doubling(Channel& channel, Block data, Op op) {
   }
   if (paired) channel.recv(rank - 1, data, op);
   // Data is being sent while the partner's arrives, so that needs a place of its own.
-  const Scratch received(data);
+  const Scratch received(channel, data);
   for (int distance = 1; distance < all.power; distance *= 2) {
     const int partner = all.rank_of(all.participant_of(rank) ^ distance);
     channel.sendrecv(partner, data, partner, received.block());

@@ -4,9 +4,9 @@ namespace tutti {
 namespace {
 
 struct Ring {
-  Ring(const Channel& channel, RingOrder order)
-      : next((channel.rank() + order.direction + channel.size()) % channel.size()),
-        prev((channel.rank() - order.direction + channel.size()) % channel.size()) {}
+  Ring(const Channel& channel, int direction)
+      : next((channel.rank() + direction + channel.size()) % channel.size()),
+        prev((channel.rank() - direction + channel.size()) % channel.size()) {}
 
   int next;
   int prev;
@@ -14,33 +14,31 @@ struct Ring {
 
 }  // namespace
 
-void reduce_scatter_ring(Channel& channel, Block data, Op op, RingOrder order) {
-  const int rank = channel.rank(), size = channel.size(), up = order.direction;
-  const Operation operation(channel, {"reduce_scatter_ring", data.count, data.dtype, op}, size - 1);
-  const Ring ring(channel, order);
+void reduce_scatter_ring(Channel& channel, const Parts& data, Op op, int direction) {
+  const int rank = channel.rank(), size = channel.size();
+  const Operation operation(channel, "reduce_scatter_ring", data.whole(), op, size - 1);
+  const Ring ring(channel, direction);
   for (int step = 1; step < size; ++step) {
-    const Block out = data.part(rank - up * step, size, order.partition);
-    const Block in = data.part(rank - up * (step + 1), size, order.partition);
+    const Block out = data[rank - direction * step], in = data[rank - direction * (step + 1)];
     channel.sendrecv(ring.next, out, ring.prev, in, op);
   }
 }
 
-void allgather_ring(Channel& channel, Block data, RingOrder order) {
-  const int rank = channel.rank(), size = channel.size(), up = order.direction;
-  const Operation operation(channel, {"allgather_ring", data.count, data.dtype}, size - 1);
-  const Ring ring(channel, order);
+void allgather_ring(Channel& channel, const Parts& data, int direction) {
+  const int rank = channel.rank(), size = channel.size();
+  const Operation operation(channel, "allgather_ring", data.whole(), Op::replace, size - 1);
+  const Ring ring(channel, direction);
   for (int step = 1; step < size; ++step) {
-    const Block out = data.part(rank - up * (step - 1), size, order.partition);
-    const Block in = data.part(rank - up * step, size, order.partition);
+    const Block out = data[rank - direction * (step - 1)], in = data[rank - direction * step];
     channel.sendrecv(ring.next, out, ring.prev, in);
   }
 }
 
 void allreduce_ring(Channel& channel, Block data, Op op, RingOrder order) {
-  const Operation operation(channel, {"allreduce_ring", data.count, data.dtype, op},
-                            2 * (channel.size() - 1));
-  reduce_scatter_ring(channel, data, op, order);
-  allgather_ring(channel, data, order);
+  const Operation operation(channel, "allreduce_ring", data, op, 2 * (channel.size() - 1));
+  const Parts parts(data, channel.size(), order.partition);
+  reduce_scatter_ring(channel, parts, op, order.direction);
+  allgather_ring(channel, parts, order.direction);
 }
 
 }  // namespace tutti

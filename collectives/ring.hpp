@@ -4,6 +4,7 @@
 #pragma once
 
 #include "collectives/channel.hpp"
+#include "collectives/parts.hpp"
 
 namespace tutti {
 
@@ -21,11 +22,11 @@ inline constexpr RingOrder gloo_ring_order{-1, Partition::gloo};
 /// and those of the s - 1 ranks before it; at the end part r is complete on rank r. (For direction
 /// -1, read + for - and "after" for "before".) Element order: x[c+1], x[c+2] + that, ..., x[c]
 /// last. Steps N - 1; bytes sent n - part(r); time (N-1) (a + n/N (b + g)).
-void reduce_scatter_ring(Channel& channel, Block data, Op op, RingOrder order = {});
+void reduce_scatter_ring(Channel& channel, const Parts& data, Op op, int direction = 1);
 
 /// Invariant: before step s (from 1), rank r holds parts r, r - 1, ..., r - s + 1; at the end all.
 /// Steps N - 1; bytes sent n - part(r + 1); time (N-1) (a + n/N b).
-void allgather_ring(Channel& channel, Block data, RingOrder order = {});
+void allgather_ring(Channel& channel, const Parts& data, int direction = 1);
 
 /// reduce_scatter_ring, then allgather_ring. Steps 2(N-1); bytes sent 2n - part(r) - part(r + 1),
 /// which is 2(N-1)/N n where N divides n; time 2(N-1) (a + n/N b) + (N-1)/N n g.

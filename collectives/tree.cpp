@@ -35,8 +35,7 @@ class BinomialTree {
 
 void broadcast_binomial(Channel& channel, Block data, int root) {
   const int rounds = ceil_log2(channel.size());
-  const Operation operation(
-      channel, {"broadcast_binomial", data.count, data.dtype, Op::replace, root}, rounds);
+  const Operation operation(channel, "broadcast_binomial", data, Op::replace, rounds, root);
   const BinomialTree tree(channel, root);
   if (!tree.is_root()) channel.recv(tree.parent(), data);
   for (int round = tree.arrival_round() + 1; round < rounds; ++round) {
@@ -46,7 +45,7 @@ void broadcast_binomial(Channel& channel, Block data, int root) {
 
 void reduce_binomial(Channel& channel, Block data, Op op, int root) {
   const int rounds = ceil_log2(channel.size());
-  const Operation operation(channel, {"reduce_binomial", data.count, data.dtype, op, root}, rounds);
+  const Operation operation(channel, "reduce_binomial", data, op, rounds, root);
   const BinomialTree tree(channel, root);
   for (int round = rounds - 1; round > tree.arrival_round(); --round) {
     if (tree.has_child(round)) channel.recv(tree.child(round), data, op);
@@ -55,8 +54,7 @@ void reduce_binomial(Channel& channel, Block data, Op op, int root) {
 }
 
 void allreduce_tree(Channel& channel, Block data, Op op) {
-  const Operation operation(channel, {"allreduce_tree", data.count, data.dtype, op},
-                            2 * ceil_log2(channel.size()));
+  const Operation operation(channel, "allreduce_tree", data, op, 2 * ceil_log2(channel.size()));
   reduce_binomial(channel, data, op, 0);
   broadcast_binomial(channel, data, 0);
 }

@@ -29,7 +29,7 @@ std::vector<double> allreduce_values(const std::string& name, DType dtype,
   const Algorithm& algorithm = find_algorithm(Collective::allreduce, name);
   world.run([&](Rank& rank) {
     const Block data = blocks[static_cast<std::size_t>(rank.index())];
-    run(algorithm, rank.channel(), Arguments{std::nullopt, data, op, 0, accumulate});
+    run(algorithm, rank.channel(), Arguments{.output = data, .op = op, .accumulate = accumulate});
   });
   std::vector<double> results;
   for (const Block block : blocks) results.push_back(element(block, 0));
@@ -117,7 +117,8 @@ TEST(Run, ErrorsAndTracesNameTheCatalogueEntry) {
     const Plan plan = record(3, [&](Channel& channel) {
       run(algorithm, channel, Block{nullptr, 9, DType::float32}, Op::max, 1);
     });
-    EXPECT_THAT(plan.programs[1].events.front().call, HasSubstr(std::string(algorithm.full_name)));
+    EXPECT_THAT(std::string(plan.programs[1].calls.front()),
+                HasSubstr(std::string(algorithm.full_name)));
   }
 }
 

@@ -1,0 +1,44 @@
+// Building blocks of the closed forms in the catalogue's entries. An empty buffer travels nowhere
+// and costs nothing.
+#pragma once
+
+#include <cstddef>
+
+#include "collectives/block.hpp"
+#include "collectives/closed_form.hpp"
+
+namespace tutti {
+
+inline double message_seconds(std::size_t bytes, const CostModel& model) {
+  return model.alpha_seconds + static_cast<double>(bytes) * model.beta_seconds_per_byte;
+}
+
+inline double reduction_seconds(std::size_t bytes, const CostModel& model) {
+  return static_cast<double>(bytes) * model.gamma_seconds_per_byte;
+}
+
+inline int steps_unless_empty(const Problem& problem, int steps) {
+  return problem.count == 0 ? 0 : steps;
+}
+
+/// `hops` messages one after the other, each of `bytes`, `folds` of which are reduced.
+inline double chain_seconds(int hops, int folds, std::size_t bytes, const CostModel& model) {
+  if (bytes == 0) return 0.0;
+  return hops * message_seconds(bytes, model) + folds * reduction_seconds(bytes, model);
+}
+
+/// Bytes of one part of the buffer; any dtype of that size is divided in the same way.
+inline std::size_t part_bytes(const Problem& problem, int index, Partition partition) {
+  const DType dtype = problem.element_bytes == 8   ? DType::int64
+                      : problem.element_bytes == 4 ? DType::int32
+                      : problem.element_bytes == 2 ? DType::float16
+                                                   : DType::int8;
+  return Block{nullptr, problem.count, dtype}.part(index, problem.ranks, partition).bytes();
+}
+
+/// The first part is the largest, and the chain of messages that carries it is the longest.
+inline std::size_t largest_part_bytes(const Problem& problem, Partition partition) {
+  return part_bytes(problem, 0, partition);
+}
+
+}  // namespace tutti
