@@ -18,7 +18,9 @@ constexpr std::array collectives = {
 std::vector<Algorithm> collect() {
   std::vector<Algorithm> all;
   for (const auto& entries :
-       {ring_entries(), tree_entries(), recursive_entries(), linear_entries()}) {
+       {ring_entries(), tree_entries(), recursive_entries(), linear_entries(), butterfly_entries(),
+        direct_entries(), hierarchical_entries(), pipeline_entries(), bruck_entries(),
+        exchange_entries(), scatter_allgather_entries()}) {
     all.insert(all.end(), entries.begin(), entries.end());
   }
   std::stable_sort(all.begin(), all.end(), [](const Algorithm& a, const Algorithm& b) {
@@ -114,7 +116,7 @@ LowerBound lower_bound(Collective collective, const Problem& problem, const Cost
   const double moved = collective == Collective::allreduce ? 2 * share : moves_all ? n : share;
   const double reduced = reduces(collective) ? share : 0.0;
   return {model.alpha_seconds,
-          moved * model.beta_seconds_per_byte + reduced * model.gamma_seconds_per_byte};
+          std::max(moved * model.beta_seconds_per_byte, reduced * model.gamma_seconds_per_byte)};
 }
 
 double bus_bandwidth_factor(Collective collective, int ranks) {

@@ -76,6 +76,9 @@ enum class Form : std::uint8_t {
   bound,  ///< At least as large: the formula counts what one port can carry, or rounds parts up.
 };
 
+/// Whether an algorithm takes parts of any size, and so serves the v-form of its collective.
+enum class PartSizes : std::uint8_t { any, equal };
+
 constexpr Form always_exact(const Problem&) {
   return Form::exact;
 }
@@ -112,6 +115,9 @@ struct Algorithm {
   std::string_view seconds_formula;  ///< "2(N-1)a + 2(N-1)/N n b + (N-1)/N n g"
   std::string_view source;           ///< The paper or file it comes from.
   std::string_view supported = "any N";
+
+  /// run() refuses counts where only equal parts are supported.
+  PartSizes parts = PartSizes::any;
 };
 
 /// All algorithms, grouped by collective.
@@ -129,8 +135,9 @@ std::vector<const Algorithm*> parse_algorithms(Collective collective, std::strin
 /// A time that no algorithm can beat in the alpha-beta-gamma model, and why.
 struct LowerBound {
   double latency_seconds = 0.0;  ///< One message: a rank may send to all others at once.
-  double bandwidth_seconds =
-      0.0;  ///< What some rank must move (2(N-1)/N n, n or (N-1)/N n), reduced.
+  /// What some rank must move (2(N-1)/N n, n or (N-1)/N n), or reduce: the larger, since one piece may
+  /// be reduced while the next arrives.
+  double bandwidth_seconds = 0.0;
 
   /// The larger of the two: they may overlap.
   double seconds() const { return std::max(latency_seconds, bandwidth_seconds); }

@@ -41,6 +41,12 @@ void reduce_block(Channel& channel, Block target, Block source, Op op) {
   channel.charge(Work{Work::Kind::reduce, 0.0, target, source, op});
 }
 
+void fold_in_order(Channel& channel, Block own, int index, const Parts& others, Op op) {
+  for (int i = 1; i < index; ++i) reduce_block(channel, others[0], others[i], op);
+  if (index > 0) reduce_block(channel, own, others[0], op);
+  for (int i = index; i < others.size(); ++i) reduce_block(channel, own, others[i], op);
+}
+
 void divide_block(Channel& channel, Block target, int divisor) {
   if (target.is_empty()) return;
   if (!target.is_ghost()) divide_elements(target.dtype, target.data, target.count, divisor);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "collectives/channel.hpp"
+#include "collectives/parts.hpp"
 
 namespace tutti {
 
@@ -13,6 +14,10 @@ void copy_block(Channel& channel, Block target, Block source);
 
 /// target = op(target, source); both of the same dtype.
 void reduce_block(Channel& channel, Block target, Block source, Op op);
+
+/// own = x[0], x[1], ... folded in this order, where `own` is x[index] and `others` hold the rest
+/// in order: the same bits whoever folds. Overwrites others[0].
+void fold_in_order(Channel& channel, Block own, int index, const Parts& others, Op op);
 
 /// target = target / divisor, for floating-point types.
 void divide_block(Channel& channel, Block target, int divisor);

@@ -1,5 +1,8 @@
 #include "collectives/ring.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace tutti {
 namespace {
 
@@ -39,6 +42,36 @@ void allreduce_ring(Channel& channel, Block data, Op op, RingOrder order) {
   const Parts parts(data, channel.size(), order.partition);
   reduce_scatter_ring(channel, parts, op, order.direction);
   allgather_ring(channel, parts, order.direction);
+}
+
+void allreduce_ring_segmented(Channel& channel, Block data, Op op, int segments) {
+  const int rank = channel.rank(), size = channel.size(), steps = 2 * (size - 1);
+  const Operation operation(channel, "allreduce_ring_segmented", data, op, steps);
+  if (segments == 0) segments = default_ring_segments;
+  check(segments > 0, "allreduce_ring_segmented: {} segments, expected at least 1", segments);
+  const Ring ring(channel, 1);
+  const Parts parts(data, size);
+  const int messages = steps * segments, ahead = std::min(2, segments);
+  std::vector<Request> sent, received;
+  const auto send = [&](int message) {
+    const Block part = parts[rank - 1 - message / segments];
+    sent.push_back(channel.isend(ring.next, part.part(message % segments, segments)));
+  };
+  const auto receive = [&](int message) {
+    if (message >= messages) return;
+    const int step = message / segments;
+    const Block piece = parts[rank - 2 - step].part(message % segments, segments);
+    received.push_back(channel.irecv(ring.prev, piece, step < size - 1 ? op : Op::replace));
+  };
+  for (int message = 0; message < std::min(segments, messages); ++message) send(message);
+  for (int message = 0; message < ahead; ++message) receive(message);
+  for (int message = 0; message < messages; ++message) {
+    if (message % segments == 0) channel.next_step();
+    channel.wait(received[static_cast<std::size_t>(message)]);
+    channel.wait(sent[static_cast<std::size_t>(message)]);
+    if (message + segments < messages) send(message + segments);
+    receive(message + ahead);
+  }
 }
 
 }  // namespace tutti

@@ -32,4 +32,16 @@ void allgather_ring(Channel& channel, const Parts& data, int direction = 1);
 /// which is 2(N-1)/N n where N divides n; time 2(N-1) (a + n/N b) + (N-1)/N n g.
 void allreduce_ring(Channel& channel, Block data, Op op, RingOrder order = {});
 
+inline constexpr int default_ring_segments = 4;
+
+/// allreduce_ring, every part of it in m = `segments` (0: default_ring_segments) pieces, with two
+/// receives in flight, so that a piece is reduced while the next one arrives. Message t carries
+/// piece t mod m of step t / m; a rank passes on in message t + m what came in message t.
+/// Invariant: at that moment messages 0, ..., t are folded in and t + 1 is in flight. Folds in the
+/// order of allreduce_ring, to the bit. Steps (N-1) m, or 2(N-1) for m = 1; bytes sent as
+/// allreduce_ring; time for m > 1, with M = (N-1) m pieces of p = n/(N m) bytes a pass, at most
+/// 2a + 2p b + p g + (M-1) (max(p b, p g, (a + p (b + g))/2) + max(p b, (a + p b)/2)).
+/// Open MPI's ring_segmented; gloo's ring.
+void allreduce_ring_segmented(Channel& channel, Block data, Op op, int segments = 0);
+
 }  // namespace tutti

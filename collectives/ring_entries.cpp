@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "collectives/entries.hpp"
@@ -34,6 +35,28 @@ int ring_steps(const Problem& problem) {
   return steps_unless_empty(problem, problem.ranks - 1);
 }
 
+int segments_of(const Problem& problem) {
+  return problem.tuning.segments == 0 ? default_ring_segments : problem.tuning.segments;
+}
+
+int segmented_ring_steps(const Problem& problem) {
+  return std::max(2, segments_of(problem)) * ring_steps(problem);
+}
+
+// Bound by the port, the reduction or the chain of a piece's predecessor but one, whichever is
+// slowest; the first piece of each pass has nothing to overlap with.
+double segmented_ring_seconds(const Problem& problem, const CostModel& model) {
+  const int segments = segments_of(problem), pieces = (problem.ranks - 1) * segments;
+  if (segments == 1) return ring_allreduce_seconds<Partition::balanced>(problem, model);
+  if (problem.count == 0 || pieces == 0) return 0.0;
+  const std::size_t bytes = ghost_of(problem).part(0, problem.ranks).part(0, segments).bytes();
+  const double message = message_seconds(bytes, model), fold = reduction_seconds(bytes, model);
+  const double transfer = message - model.alpha_seconds;
+  return 2 * message + fold +
+         (pieces - 1) *
+             (std::max({transfer, fold, (message + fold) / 2}) + std::max(transfer, message / 2));
+}
+
 int two_rings_steps(const Problem& problem) {
   return 2 * ring_steps(problem);
 }
@@ -67,6 +90,27 @@ constexpr std::array entries = {
         .bytes_formula = "2n, less two of gloo's chunks",
         .seconds_formula = "2(N-1)a + 2(N-1) c b + (N-1) c g, c bytes in gloo's first chunk",
         .source = "gloo/allreduce.cc, the order of its ring",
+    },
+    Algorithm{
+        .collective = Collective::allreduce,
+        .name = "ring_segmented",
+        .full_name = "allreduce_ring_segmented",
+        .execute =
+            [](Channel& c, const Invocation& i) {
+              allreduce_ring_segmented(c, i.data.whole(), i.op, i.tuning.segments);
+            },
+        .steps = segmented_ring_steps,
+        .bytes_sent = allreduce_ring_bytes,
+        .seconds = segmented_ring_seconds,
+        .form = [](const Problem& p) { return segments_of(p) == 1 ? Form::exact : Form::bound; },
+        .supports = [](const Problem& p) { return p.tuning.segments >= 0; },
+        .steps_formula = "(N-1)m, m = segments",
+        .bytes_formula = "2(N-1)/N n",
+        .seconds_formula =
+            "2a + 2p b + p g + ((N-1)m-1) (max(p b, p g, (a+p b+p g)/2) + max(p b, (a+p b)/2)), "
+            "p = n/(Nm)",
+        .source = "Open MPI's ring_segmented; gloo/allreduce.cc",
+        .supported = "any N, segments >= 1",
     },
     Algorithm{
         .collective = Collective::allgather,

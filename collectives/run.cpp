@@ -180,6 +180,37 @@ class Workspace {
   Block data_;
 };
 
+bool has_counts(const Arguments& arguments) {
+  return !arguments.counts.empty() || !arguments.source_counts.empty();
+}
+
+// Closed forms are of equal parts: with counts, those of the next count that divides.
+Problem problem_of(const Arguments& arguments, int size, Block data) {
+  Problem problem{size, data.count, bytes_of(data.dtype), arguments.root, arguments.tuning};
+  const auto ranks = static_cast<std::size_t>(size);
+  if (has_counts(arguments)) problem.count = (data.count + ranks - 1) / ranks * ranks;
+  return problem;
+}
+
+void refuse_unsupported(const Algorithm& algorithm, const Arguments& arguments,
+                        const Problem& problem) {
+  if (has_counts(arguments) && algorithm.parts == PartSizes::equal) {
+    throw Error(ErrorKind::usage, fmt::format("{}: counts are not supported, expected equal parts",
+                                              algorithm.full_name));
+  }
+  const Tuning& tuning = problem.tuning;
+  if (tuning.segments < 0 || tuning.radix < 0 || tuning.group < 0) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} segments, radix {} and a group of {} are not supported, "
+                            "expected none below 0",
+                            algorithm.full_name, tuning.segments, tuning.radix, tuning.group));
+  }
+  if (algorithm.supports(problem)) return;
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} elements among {} ranks are not supported, expected {}",
+                          algorithm.full_name, problem.count, problem.ranks, algorithm.supported));
+}
+
 }  // namespace
 
 void check_supported(Collective collective, DType dtype, Op op, int root, int size) {
@@ -207,13 +238,8 @@ void run(const Algorithm& algorithm, Channel& channel, const Arguments& argument
   check_supported(collective, arguments.output.dtype, arguments.op, arguments.root, channel.size());
   Workspace workspace(algorithm, channel, arguments);
   const Block data = workspace.data();
-  const Problem problem{channel.size(), data.count, bytes_of(data.dtype), arguments.root,
-                        arguments.tuning};
-  if (!algorithm.supports(problem)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} ranks are not supported, expected {}", algorithm.full_name,
-                            channel.size(), algorithm.supported));
-  }
+  const Problem problem = problem_of(arguments, channel.size(), data);
+  refuse_unsupported(algorithm, arguments, problem);
   const Op op = reduces(collective) ? arguments.op : Op::replace;
   // Only alltoall's count may differ between ranks.
   const std::size_t count = collective == Collective::alltoall ? 0 : data.count;

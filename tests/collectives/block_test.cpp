@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/error.hpp"
+#include "collectives/parts.hpp"
 
 namespace tutti {
 namespace {
@@ -83,6 +84,20 @@ TEST(Block, EightGibibytesAreCountedWithoutOverflow) {
   const Block whole{nullptr, count, DType::uint8};
   EXPECT_EQ(whole.part(0, 2).count, (count + 1) / 2);
   EXPECT_EQ(whole.part(1, 2).count, count / 2);
+}
+
+TEST(Parts, SelectedOnesLieWhereTheyLayAndAreNumberedAnew) {
+  const Parts parts(Block{nullptr, 12, DType::int32}, {1, 0, 4, 2, 3, 2});
+  const Parts odd = parts.select(1, 2, 3);
+  EXPECT_EQ(odd.size(), 3);
+  EXPECT_EQ(odd[1].count, 2U);
+  EXPECT_EQ(odd[-1].count, 2U);
+  EXPECT_EQ(odd.whole().count, 11U);
+  EXPECT_THROW(odd.range(0, 2), ContractError);
+  const Parts middle = parts.select(2, 1, 3);
+  EXPECT_EQ(middle.range(1, 2).count, 5U);
+  EXPECT_EQ(middle.select(0, 2, 2)[1].count, 3U);
+  EXPECT_THROW(parts.select(4, 2, 2), ContractError);
 }
 
 }  // namespace

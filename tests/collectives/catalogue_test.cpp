@@ -159,7 +159,8 @@ TEST(Catalogue, UnknownNamesListTheValidOnes) {
     FAIL() << "an unknown name was accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::usage);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("'rign'"), HasSubstr("binomial, linear")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("'rign'"), HasSubstr("binomial, "), HasSubstr(", linear")));
   }
   EXPECT_THROW(parse_collective("all_reduce"), Error);
   EXPECT_THROW(parse_algorithms(Collective::allreduce, "ring,"), Error);
@@ -171,7 +172,7 @@ TEST(Catalogue, AListOfNamesKeepsItsOrderAndNamesEachOnce) {
   ASSERT_EQ(chosen.size(), 2U);
   EXPECT_EQ(chosen[0]->name, "tree");
   EXPECT_EQ(chosen[1]->name, "ring");
-  EXPECT_EQ(parse_algorithms(Collective::allreduce, "all").size(), 5U);
+  EXPECT_EQ(parse_algorithms(Collective::allreduce, "all"), algorithms_of(Collective::allreduce));
 }
 
 TEST(Catalogue, BusBandwidthFactorsAreThoseOfNcclTests) {

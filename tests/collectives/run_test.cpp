@@ -112,10 +112,21 @@ TEST(Run, CountsThatDoNotFitAreRefusedWithTheExpectedOne) {
               HasSubstr("int32 as input and float32 as output"));
 }
 
+TEST(Run, ATuningThatMakesNoSenseIsRefused) {
+  const Block data{nullptr, 10, DType::float32};
+  const auto error_with = [&](Tuning tuning) {
+    return usage_error(find_algorithm(Collective::broadcast, "knomial"),
+                       {.output = data, .tuning = tuning});
+  };
+  EXPECT_THAT(error_with({.radix = 1}), HasSubstr("expected any N, a radix of 2 or more"));
+  EXPECT_THAT(error_with({.segments = -1}), HasSubstr("-1 segments"));
+  EXPECT_THAT(error_with({.group = -4}), HasSubstr("a group of -4"));
+}
+
 TEST(Run, ErrorsAndTracesNameTheCatalogueEntry) {
   for (const Algorithm& algorithm : catalogue()) {
-    const Plan plan = record(3, [&](Channel& channel) {
-      run(algorithm, channel, Block{nullptr, 9, DType::float32}, Op::max, 1);
+    const Plan plan = record(4, [&](Channel& channel) {
+      run(algorithm, channel, Block{nullptr, 12, DType::float32}, Op::max, 1);
     });
     EXPECT_THAT(std::string(plan.programs[1].calls.front()),
                 HasSubstr(std::string(algorithm.full_name)));
