@@ -13,9 +13,9 @@ struct Butterfly {
   /// The partner of `participant` in `step`, whose partner it is in turn.
   int (*peer)(int participant, int step, int rounds);
 
-  /// The number of the part that it ends with. Chosen so that whatever a participant sends is one
-  /// run of parts: those that agree with `place` in its first `step` bits. Null: participant p ends
-  /// with part p, and what it sends may lie scattered.
+  /// The number of the part that a participant ends with, where that is chosen so that all it keeps
+  /// is one run of parts: after step s, those that agree with this number in the first s + 1 of k
+  /// bits. Null: participant p ends with part p, and what it keeps may lie scattered.
   int (*place)(int participant, int rounds) = nullptr;
 };
 

@@ -135,8 +135,8 @@ std::vector<const Algorithm*> parse_algorithms(Collective collective, std::strin
 /// A time that no algorithm can beat in the alpha-beta-gamma model, and why.
 struct LowerBound {
   double latency_seconds = 0.0;  ///< One message: a rank may send to all others at once.
-  /// What some rank must move (2(N-1)/N n, n or (N-1)/N n), or reduce: the larger, since one piece may
-  /// be reduced while the next arrives.
+  /// What some rank must move (2(N-1)/N n, n or (N-1)/N n), or reduce: the larger, since one piece
+  /// may be reduced while the next arrives.
   double bandwidth_seconds = 0.0;
 
   /// The larger of the two: they may overlap.

@@ -1,8 +1,5 @@
 #include "collectives/hierarchical.hpp"
 
-#include <functional>
-#include <numeric>
-
 #include "collectives/ring.hpp"
 #include "collectives/sub_channel.hpp"
 
