@@ -160,7 +160,7 @@ TEST(SimFailure, ARankThatNeverSendsIsNamedByTheOneThatWaits) {
   });
   expect_failure(
       error, ErrorKind::peer_lost, 1,
-      HasSubstr("rank 1 waits for 40 bytes from rank 0 (outside any collective), which has ended"));
+      HasSubstr("rank 1 waits for 40 bytes from rank 0 (a point outside any collective), which has ended"));
 }
 
 TEST(SimFailure, AMessageThatNobodyReceivesNamesBothRanks) {
