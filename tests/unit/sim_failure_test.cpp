@@ -158,9 +158,9 @@ TEST(SimFailure, ARankThatNeverSendsIsNamedByTheOneThatWaits) {
   const Error error = failure_of(2, [](Rank& rank) {
     if (rank.index() == 1) rank.channel().recv(0, ghost(40));
   });
-  expect_failure(
-      error, ErrorKind::peer_lost, 1,
-      HasSubstr("rank 1 waits for 40 bytes from rank 0 (a point outside any collective), which has ended"));
+  expect_failure(error, ErrorKind::peer_lost, 1,
+                 HasSubstr("rank 1 waits for 40 bytes from rank 0 (a point outside any "
+                           "collective), which has ended"));
 }
 
 TEST(SimFailure, AMessageThatNobodyReceivesNamesBothRanks) {
