@@ -43,7 +43,7 @@ std::string Call::describe() const {
 }
 
 std::string Progress::where() const {
-  if (depth == 0) return "outside any collective";
+  if (depth == 0) return "a point outside any collective";
   return fmt::format("step {} of {}", step, steps);
 }
 

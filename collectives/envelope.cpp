@@ -33,8 +33,9 @@ void check_envelope(const Progress& progress, int rank, int from, Block block,
   if (own.signature != envelope.signature) {
     text += fmt::format("; rank {} is in {}, rank {} in {}", rank, progress.call.describe(), from,
                         sender_call.empty() ? "another call" : sender_call);
+    text += "; all ranks must make the same call";
   }
-  throw Error(ErrorKind::mismatch, text + "; all ranks must make the same call", rank);
+  throw Error(ErrorKind::mismatch, text, rank);
 }
 
 Error call_mismatch(const Progress& progress, int rank, int peer, const std::string& peer_call) {

@@ -27,7 +27,8 @@ class Rank {
 
   /// Runs `task` beside the program: a thread in a real world, an actor on the same host in a
   /// simulated one. All tasks are joined when the rank's program returns; a task's failure is the
-  /// rank's failure. A task uses a lane that nobody else uses meanwhile.
+  /// rank's failure. A task uses a lane that nobody else uses meanwhile, and may outlive the
+  /// program's own variables.
   virtual void spawn(std::function<void()> task) = 0;
 
   /// A generator of the rank's own, seeded by the world's seed and the rank.

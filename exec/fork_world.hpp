@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "collectives/world.hpp"
+#include "exec/cores.hpp"
+#include "exec/shared_memory.hpp"
 
 namespace tutti {
 
@@ -18,23 +19,22 @@ struct ForkOptions {
 /// Each run() forks `size` processes and reaps them all, whatever happens. The caller must have no
 /// threads. Messages of allocate()d memory are read in place by the receiver.
 ///
-/// When a rank fails, throws or is killed, the others fail with Error(peer_lost) at their next wait;
-/// a rank that does not end is killed within a second. If the caller dies, the ranks die with it.
-/// Nothing is left in /dev/shm.
+/// The first rank to fail makes the others fail with Error(peer_lost) at their next wait, and its
+/// failure is what run() throws: its own Error or ContractError; Error(system) for any other
+/// exception; Error(peer_lost) where its process was killed or ended by itself, with where each of
+/// the others was. Half a second later what still runs is killed. Messages that were sent but never
+/// received are an Error(mismatch). A rank whose program returns early does not disturb those that
+/// need nothing more of it. If the caller dies, the ranks die with it. Nothing is left in /dev/shm.
 class ForkWorld final : public World {
  public:
   explicit ForkWorld(int size, ForkOptions options = {});
-  ~ForkWorld() override;
 
   std::byte* allocate(std::size_t bytes) override;
   void run(const Program& program) override;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  ForkOptions options_;
+  SharedArena arena_;
 };
-
-/// The processors this process may use: the affinity mask, limited by the control group's quota.
-int available_cores();
 
 }  // namespace tutti

@@ -10,9 +10,9 @@
 
 namespace tutti {
 
-/// One collective for gloo to do: in place on `data[rank]`, each of the same count and dtype, all in
-/// memory shared between processes (World::allocate). reduce_scatter is done by gloo's allreduce of
-/// the whole buffer, of which part `rank` counts. op is sum, product, min or max.
+/// One collective for gloo to do: in place on `data[rank]`, each of the same count and dtype, all
+/// in memory shared between processes (World::allocate). reduce_scatter is done by gloo's allreduce
+/// of the whole buffer, of which part `rank` counts. op is sum, product, min or max.
 struct GlooCase {
   Collective collective = Collective::allreduce;
   Op op = Op::sum;

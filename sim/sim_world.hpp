@@ -13,8 +13,12 @@ namespace tutti {
 
 /// How SimGrid models the network. `describe()` of the chosen one is printed with every result.
 enum class NetworkModel : std::uint8_t {
-  alpha_beta,  ///< CM02 with all correction factors off: a flow takes latency + bytes / bandwidth.
-  lv08,        ///< SimGrid's default: TCP's slow start and window, fitted by its authors.
+  /// CM02 with all correction factors off: a flow takes latency + bytes / bandwidth, and the two
+  /// directions of a cable do not disturb each other. Flows that share a link divide it in inverse
+  /// proportion to the latencies of their routes, as TCP's do: fairly where these are equal.
+  alpha_beta,
+  /// SimGrid's default: TCP's slow start and window, fitted by its authors.
+  lv08,
 };
 
 struct SimOptions {
@@ -26,10 +30,21 @@ struct SimOptions {
 };
 
 /// Each run() is a simulation of its own, in a forked process (SimGrid has one engine a process),
-/// starting at time 0.
+/// starting at time 0. It ends with its caller, or at the first failure in simulated time. Equal
+/// programs and options give equal times and results, to the bit.
+///
+/// Reductions, copies and scaling take their bytes at the host's reduction speed; work that ranks'
+/// tasks do at the same time shares it. Work::compute takes its seconds whatever else goes on.
+///
+/// Errors beside those of the Channel: peer_lost if ranks can go on no more because one of them has
+/// ended, deadlock if they wait for each other, mismatch if an eager message was never received,
+/// system if the process could not be started or crashed. A programmer error stays a ContractError.
+///
+/// Cost: about 1.5 ms a run, 3 us a message, and memory for a table of size^2 routes. The caller
+/// must have no threads. Files that the program writes to are to be flushed before it returns.
 class SimWorld final : public World {
  public:
-  /// Ranks 0..size-1 on the shape's first hosts. Error(usage) if the shape has fewer.
+  /// Ranks 0..size-1 on the shape's first hosts. Error(usage) if the shape has fewer, or size < 1.
   SimWorld(Shape shape, int size, SimOptions options = {});
   ~SimWorld() override;
 

@@ -1,13 +1,22 @@
 // Shape: a cluster as data, for the simulation, the replay and the emulation alike.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace tutti {
 
-/// One direction of a cable, or a shared medium. Bandwidth is what one flow alone gets.
+/// A shape that cannot be read or built. The text says where, what was found and what is expected.
+class ShapeError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// One direction of a cable, or a shared medium. Bandwidth is what one flow alone gets; flows that
+/// cross a link at the same time share it.
 struct Link {
   std::string name;
   double bandwidth_bytes_per_second = 0.0;
@@ -31,8 +40,8 @@ class Shape {
   std::string file;  ///< Where it was read, empty if built by a program.
   std::vector<Host> hosts;
   std::vector<Link> links;
-  /// routes[from][to]; empty for from == to.
-  std::vector<std::vector<Route>> routes;
+  /// The route between two different hosts: a pure function, so that large shapes need no table.
+  std::function<Route(int from, int to)> route;
 
   int size() const { return static_cast<int>(hosts.size()); }
 
@@ -49,7 +58,13 @@ struct Star {
   std::optional<double> reduction_bytes_per_second;
 };
 
-/// Every host has one cable to one switch, full duplex, of half the latency.
+/// The most hosts a shape may have.
+inline constexpr int maximum_hosts = 65536;
+
+/// Every host has one cable to one switch, full duplex (host i sends on link 2i and receives on
+/// link 2i + 1), of half the latency. Throws ShapeError for hosts outside 1..maximum_hosts, for a
+/// bandwidth or reduction speed that is not positive, a negative latency, and for anything
+/// infinite.
 Shape build_star(const Star& star);
 
 }  // namespace tutti

@@ -1,0 +1,84 @@
+#include "exec/board.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+namespace tutti {
+namespace {
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
+
+// Where the parts of a board lie in its memory.
+struct Layout {
+  Layout(int size, int lanes)
+      : rank_count(static_cast<std::size_t>(size)),
+        lane_count(rank_count * static_cast<std::size_t>(lanes)),
+        queue_count(lane_count * rank_count),
+        lanes_begin(line_bytes + aligned(rank_count * sizeof(RankRecord))),
+        queues_begin(lanes_begin + aligned(lane_count * sizeof(LaneRecord))),
+        end(queues_begin + queue_count * sizeof(Queue)) {}
+
+  std::size_t rank_count, lane_count, queue_count;
+  std::size_t lanes_begin, queues_begin, end;
+};
+
+// Objects that are all zero when new: the memory is, so their lifetime begins without touching it.
+template <typename T>
+T* zeroed_objects(std::byte* memory) {
+  return std::launder(reinterpret_cast<T*>(memory));
+}
+
+}  // namespace
+
+std::string CallRecord::describe() const {
+  const Call call{algorithm.data(), count, dtype, op, root};
+  return call.describe();
+}
+
+void FailureRecord::set(Cause new_cause, ErrorKind new_kind, const std::string& text) {
+  kind = new_kind;
+  message.fill('\0');
+  std::copy_n(text.begin(), std::min(text.size(), message.size() - 1), message.begin());
+  cause = new_cause;
+}
+
+Board::Board(int size, int lanes)
+    : size_(size),
+      lanes_(lanes),
+      memory_(Layout(size, lanes).end, SharedMapping::Pages::unreserved) {
+  const Layout layout(size, lanes);
+  std::byte* const memory = memory_.data();
+  header_ = new (memory) Header;
+  ranks_ = reinterpret_cast<RankRecord*>(memory + line_bytes);
+  std::uninitialized_default_construct_n(ranks_, layout.rank_count);
+  lane_records_ = reinterpret_cast<LaneRecord*>(memory + layout.lanes_begin);
+  std::uninitialized_default_construct_n(lane_records_, layout.lane_count);
+  queues_ = zeroed_objects<Queue>(memory + layout.queues_begin);
+}
+
+std::string Board::describe_first_failure() const {
+  const int rank = first_failed();
+  const FailureRecord& failure = ranks_[rank].failure;
+  if (failure.cause == FailureRecord::Cause::death) return failure.text();
+  return fmt::format("rank {} failed", rank);
+}
+
+void Board::fail(int rank) const {
+  int none = -1;
+  header_->first_failed.compare_exchange_strong(none, rank);
+  ring_all();
+}
+
+void Board::leave(int rank) const {
+  ranks_[rank].left.store(true);
+  ring_all();
+}
+
+void Board::ring_all() const {
+  for (int i = 0; i < size_ * lanes_; ++i) lane_records_[i].bell.ring();
+}
+
+}  // namespace tutti

@@ -1,0 +1,2 @@
+// See rendezvous/store.h.
+#pragma once

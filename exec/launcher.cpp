@@ -1,0 +1,144 @@
+#include "exec/launcher.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "exec/clock.hpp"
+#include "exec/rank_process.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr double grace_seconds = 0.5;
+constexpr int look_milliseconds = 100;
+
+// A death record's text follows "rank 2 ".
+std::string describe_status(int status) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return fmt::format("was killed by signal {} ({})", signal, strsignal(signal));
+  }
+  return fmt::format("ended by itself with exit code {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+Launcher::~Launcher() {
+  kill_all();
+  for (std::size_t rank = 0; rank < children_.size(); ++rank) reap(static_cast<int>(rank));
+}
+
+void Launcher::start(const std::function<int(int rank)>& body) {
+  // What is buffered now would be written once by every process.
+  std::fflush(nullptr);
+  const pid_t parent = getpid();
+  for (int rank = 0; rank < board_.size(); ++rank) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      // The parent may have died before the request to die with it.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(exit_code_failed);
+      int code = exit_code_failed;
+      try {
+        code = body(rank);
+      } catch (...) {
+        // Nothing of the parent's stack may run in a child.
+      }
+      std::fflush(nullptr);
+      _exit(code);
+    }
+    if (pid < 0) {
+      throw Error(ErrorKind::system, fmt::format("cannot fork rank {} of {}: {}", rank,
+                                                 board_.size(), std::strerror(errno)));
+    }
+    children_.push_back({pid, -1});
+    children_.back().descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    if (children_.back().descriptor < 0) {
+      throw Error(ErrorKind::system, fmt::format("cannot watch process {} of rank {}: {}", pid,
+                                                 rank, std::strerror(errno)));
+    }
+  }
+}
+
+void Launcher::watch() {
+  double kill_seconds = no_deadline;
+  while (is_running()) {
+    if (board_.first_failed() >= 0 && std::isinf(kill_seconds)) {
+      kill_seconds = monotonic_seconds() + grace_seconds;
+    }
+    if (monotonic_seconds() >= kill_seconds && !is_killing_) {
+      find_stopped();
+      kill_all();
+    }
+    poll_children();
+  }
+}
+
+// Returns at the end of a process, or soon: a rank may fail without its process ending.
+void Launcher::poll_children() {
+  std::vector<pollfd> descriptors;
+  // poll() ignores the negative descriptors of those already reaped.
+  for (const Child& child : children_) descriptors.push_back({child.descriptor, POLLIN, 0});
+  if (poll(descriptors.data(), descriptors.size(), look_milliseconds) <= 0) return;
+  for (std::size_t rank = 0; rank < descriptors.size(); ++rank) {
+    if (descriptors[rank].revents != 0) reap(static_cast<int>(rank));
+  }
+}
+
+// Waits for the end of the rank's process, if it has not been reaped.
+void Launcher::reap(int rank) {
+  Child& child = children_[static_cast<std::size_t>(rank)];
+  if (child.pid < 0) return;
+  int status = 0;
+  pid_t reaped = 0;
+  do {
+    reaped = waitpid(child.pid, &status, 0);
+  } while (reaped < 0 && errno == EINTR);
+  if (child.descriptor >= 0) close(child.descriptor);
+  child = {};
+  if (reaped > 0 && !is_killing_) note_death(rank, status);
+}
+
+void Launcher::note_death(int rank, int status) const {
+  RankRecord& record = board_.rank(rank);
+  if (record.left.load() && WIFEXITED(status)) return;
+  if (record.failure.cause == FailureRecord::Cause::none) {
+    record.failure.set(FailureRecord::Cause::death, ErrorKind::peer_lost,
+                       fmt::format("rank {} {}", rank, describe_status(status)));
+  }
+  board_.fail(rank);
+}
+
+bool Launcher::is_running() const {
+  return std::any_of(children_.begin(), children_.end(),
+                     [](const Child& child) { return child.pid >= 0; });
+}
+
+void Launcher::find_stopped() {
+  for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+    if (children_[rank].pid < 0) continue;
+    siginfo_t info{};
+    const auto pid = static_cast<id_t>(children_[rank].pid);
+    const int result = waitid(P_PID, pid, &info, WSTOPPED | WNOHANG | WNOWAIT);
+    if (result == 0 && info.si_pid != 0) stopped_ranks_.push_back(static_cast<int>(rank));
+  }
+}
+
+void Launcher::kill_all() {
+  is_killing_ = true;
+  for (const Child& child : children_) {
+    if (child.pid >= 0) kill(child.pid, SIGKILL);
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,133 @@
+// ShmChannel: a Channel between processes over queues in shared memory.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/channel.hpp"
+#include "collectives/envelope.hpp"
+#include "exec/board.hpp"
+#include "exec/queue.hpp"
+
+namespace tutti {
+
+/// How long a wait polls before it sleeps.
+struct Patience {
+  int polls = 0;   ///< Looks a few nanoseconds apart.
+  int yields = 0;  ///< Looks between which the processor is given away.
+};
+
+/// `ranks` ranks on this machine: polls for longer than a sleep costs where every rank has a
+/// processor, hardly at all where they take turns.
+Patience patience_for(int ranks);
+
+/// Blocks of up to Slot::capacity_bytes are copied into the queue by isend, if it has room. Larger
+/// ones in memory of `arena` are read in place by the receiver, and others flow through the queue
+/// in segments. The reduction is done by the receiver, straight out of the queue or the sender's
+/// memory.
+class ShmChannel final : public Channel {
+ public:
+  struct Settings {
+    double timeout_seconds = 30.0;  ///< Of each wait; set_deadline() may shorten it.
+    Patience patience;
+  };
+
+  /// `board` and `arena` must outlive it.
+  ShmChannel(int rank, int lane, const Board& board, const SharedArena& arena, Settings settings);
+
+  double now() const override;
+  void set_deadline(double seconds) override { deadline_seconds_ = seconds; }
+  void charge(const Work&) override {}
+
+  /// Those posted and not waited for; 0 once the channel is dead.
+  std::int64_t open_requests() const { return death_ ? 0 : open_requests_; }
+
+ protected:
+  Request post_send(int to, Block block) override;
+  Request post_recv(int from, Block block, Op op) override;
+  void complete(Request request) override;
+
+ private:
+  struct Outgoing {
+    Block block;
+    Envelope envelope;
+    std::size_t taken_bytes = 0;  // Published so far.
+    bool in_place = false;
+    std::uint64_t slot = 0;  // The number of an in-place message's slot.
+  };
+  struct Incoming {
+    Block block;
+    Op op = Op::replace;
+    std::size_t received_bytes = 0;
+  };
+
+  // The two queues to and from one peer, and what is open on them, in posting order.
+  struct Link {
+    std::optional<Producer> producer;
+    std::optional<Consumer> consumer;
+    std::deque<Outgoing> sends;
+    std::size_t published = 0;  // Of `sends`, those from the front that are wholly published.
+    std::deque<Incoming> receives;
+    std::uint64_t sends_posted = 0, sends_done = 0;
+    std::uint64_t receives_posted = 0, receives_done = 0;
+    bool is_active = false;  // Listed in active_.
+  };
+
+  // A request's id, taken apart.
+  struct Awaited {
+    int peer = 0;
+    bool is_send = false;
+    std::uint64_t ordinal = 0;  // From 1 within peer and direction.
+  };
+  static Request encode(const Awaited& awaited);
+  static Awaited decode(Request request);
+
+  // How far an awaited request has come.
+  struct Amount {
+    std::size_t bytes = 0;
+    std::size_t total_bytes = 0;
+  };
+
+  Link& begin(int peer);
+  void publish_call();
+  bool is_done(const Awaited& awaited) const;
+  Amount amount_of(const Awaited& awaited) const;
+
+  void advance();
+  void advance_sends(int peer, Link& link);
+  bool publish(Link& link, Outgoing& out);
+  void advance_receives(int peer, Link& link);
+  void check_first_segment(int peer, const Incoming& in, const Envelope& envelope) const;
+  bool can_advance();
+
+  bool poll(const Awaited& awaited);
+  void wait_long(const Awaited& awaited);
+  void sleep(const Awaited& awaited, double deadline_seconds);
+  void mark_asleep(const Awaited& awaited, bool asleep);
+  void check_same_call(const Awaited& awaited) const;
+  bool waits_in_vain(int peer, const Waiting& waiting) const;
+
+  std::string situation(const Awaited& awaited) const;
+  Error interrupted(const Awaited& awaited) const;
+  Error left_alone(const Awaited& awaited) const;
+  Error timed_out(const Awaited& awaited, double waited_seconds) const;
+
+  const int lane_;
+  const Board& board_;
+  const SharedArena& arena_;
+  const Settings settings_;
+  double deadline_seconds_ = no_deadline;
+  LaneRecord& own_;
+  std::vector<Link> links_;
+  std::vector<int> active_;  // Peers with open requests.
+  std::uint64_t posted_ = 0, waited_ = 0;
+  std::uint64_t published_call_ = 0;
+  std::uint64_t episode_ = 0;
+  std::int64_t open_requests_ = 0;
+  std::optional<Error> death_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,33 @@
+// The simulated cluster of a command: its shape, the ranks on it, and its cost model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collectives/closed_form.hpp"
+#include "sim/sim_world.hpp"
+#include "topologies/shape.hpp"
+
+namespace tutti {
+
+/// How a command names a cluster.
+struct ClusterFlags {
+  std::string topology;
+  std::vector<std::string> settings;
+  std::string model = "alpha_beta";
+};
+
+struct Cluster {
+  Shape shape;
+  SimOptions options;
+  int ranks = 1;
+};
+
+/// Reads the file; `ranks` 0 means all hosts. Throws ShapeError, and Error(usage) for more ranks
+/// than hosts or an unknown model.
+Cluster load_cluster(const ClusterFlags& flags, int ranks);
+
+/// The best that any two ranks have: what lower bounds and explanations are made of.
+CostModel cost_model(const Shape& shape, int ranks);
+
+}  // namespace tutti

@@ -1,0 +1,267 @@
+#include "experiments/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <functional>
+#include <memory>
+
+#include "experiments/bench.hpp"
+#include "experiments/crossover.hpp"
+#include "experiments/simulate.hpp"
+#include "experiments/verify.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr auto exit_codes =
+    "\nExit codes: 0 good, 1 a result is wrong, 2 usage, 3 operating error.";
+
+// Runs what was asked for; returns whether all results were right.
+using Command = std::function<bool(Output&)>;
+
+// Flags as typed that need a look before they are used.
+struct Typed {
+  std::string format = "table";
+  bool json = false;
+  int check = 1;
+  std::size_t timeout_milliseconds = 30'000;
+  Repetitions unused;  ///< Of a simulation, which needs none.
+
+  Format chosen_format() const { return json ? Format::json : parse_format(format); }
+  double timeout_seconds() const { return static_cast<double>(timeout_milliseconds) / 1e3; }
+};
+
+void add_question(CLI::App& app, QuestionFlags& flags) {
+  app.add_option("--algo,--algorithms", flags.algorithms,
+                 "Algorithms, comma-separated, or all; an unknown name lists the valid ones")
+      ->capture_default_str();
+  app.add_option("-b,--minbytes", flags.sweep.minimum, "Smallest size (binary K, M, G)")
+      ->capture_default_str();
+  app.add_option("-e,--maxbytes", flags.sweep.maximum, "Largest size")->capture_default_str();
+  app.add_option("-f,--stepfactor", flags.sweep.factor, "Factor between sizes")
+      ->capture_default_str();
+  app.add_option("-i,--stepbytes", flags.sweep.step, "Increment between sizes, instead of -f");
+  app.add_option("--sizes", flags.sweep.sizes, "Sizes, comma-separated, instead of -b -e -f");
+  app.add_option("-d,--dtype,--datatype", flags.dtype, "Element type")->capture_default_str();
+  app.add_option("-o,--op", flags.op, "Reduction: sum, product, min, max, average")
+      ->capture_default_str();
+  app.add_option("-r,--root", flags.root, "Root of a broadcast")->capture_default_str();
+}
+
+void add_cluster(CLI::App& app, ClusterFlags& flags) {
+  app.add_option("--topology", flags.topology, "The cluster's shape, a YAML file")->required();
+  app.add_option("--set", flags.settings, "KEY=VALUE in place of the file's, such as hosts=64")
+      ->allow_extra_args(false);
+  app.add_option("--model", flags.model, "Network model: alpha_beta or lv08")
+      ->capture_default_str();
+}
+
+void add_repetitions(CLI::App& app, Repetitions& flags) {
+  app.add_option("-n,--iters", flags.iterations, "Timed iterations")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("-w,--warmup,--warmup_iters", flags.warmup, "Iterations before that, not timed")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+}
+
+void add_timeout(CLI::App& app, Typed& typed) {
+  app.add_option("--timeout", typed.timeout_milliseconds,
+                 "Milliseconds that a rank may wait before it fails")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->capture_default_str();
+}
+
+void add_trace(CLI::App& app, std::string& file) {
+  app.add_option("--trace", file, "Write one JSON line per finished request to this file");
+}
+
+void add_rows(CLI::App& app, QuestionFlags& question, Typed& typed) {
+  app.add_option("COLLECTIVE", question.collective,
+                 "allreduce, broadcast, allgather or reduce_scatter")
+      ->required();
+  add_question(app, question);
+  app.add_option("-c,--check", typed.check, "1: check results, 0: do not")
+      ->check(CLI::Range(0, 1))
+      ->capture_default_str();
+  app.add_option("--format", typed.format, "table, csv or json")->capture_default_str();
+  app.add_flag("--json", typed.json, "The same as --format json");
+}
+
+Command add_verify(CLI::App& app) {
+  const auto flags = std::make_shared<VerifyFlags>();
+  const auto typed = std::make_shared<Typed>();
+  app.add_option("--ranks", flags->ranks, "Ranks")->capture_default_str();
+  app.add_option("--transport", flags->transport, "shm: real processes; sim: simulated ones")
+      ->capture_default_str();
+  app.add_option("--dtype,-d", flags->dtype, "Element types, comma-separated, or all")
+      ->capture_default_str();
+  app.add_option("--seed", flags->seed, "Of the random data")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--json", flags->json, "Print JSON");
+  add_timeout(app, *typed);
+  add_trace(app, flags->trace);
+  app.footer(std::string(verify_help) + R"(
+
+Examples:
+  tutti verify
+  tutti verify --ranks 8 --dtype all
+  tutti verify --transport sim --json)" +
+             "\n" + exit_codes);
+  return [flags, typed](Output& output) {
+    flags->timeout_seconds = typed->timeout_seconds();
+    return verify(*flags, output);
+  };
+}
+
+Command add_bench(CLI::App& app) {
+  const auto flags = std::make_shared<BenchFlags>();
+  const auto typed = std::make_shared<Typed>();
+  add_rows(app, flags->question, *typed);
+  app.add_option("--ranks", flags->question.ranks, "Ranks")->capture_default_str();
+  app.add_option("--transport", flags->transport, "shm")->capture_default_str();
+  add_repetitions(app, flags->repetitions);
+  add_timeout(app, *typed);
+  add_trace(app, flags->trace);
+  app.footer(std::string(rows_help) + R"(
+
+Examples:
+  tutti bench allreduce --ranks 2 -b 8 -e 128M -f 2
+  tutti bench allreduce --algo ring,tree --sizes 1K,1M,16M --json
+  tutti bench broadcast --root 1 --format csv > broadcast.csv)" +
+             "\n" + exit_codes);
+  return [flags, typed](Output& output) {
+    flags->timeout_seconds = typed->timeout_seconds();
+    flags->check = typed->check == 1;
+    flags->format = typed->chosen_format();
+    return bench(*flags, output);
+  };
+}
+
+Command add_simulate(CLI::App& app) {
+  const auto flags = std::make_shared<SimulateFlags>();
+  const auto typed = std::make_shared<Typed>();
+  typed->check = 0;
+  add_rows(app, flags->question, *typed);
+  app.add_option("--ranks", flags->question.ranks, "Ranks, one a host (default: all hosts)")
+      ->check(CLI::PositiveNumber);
+  add_cluster(app, flags->cluster);
+  add_trace(app, flags->trace);
+  add_repetitions(app, typed->unused);
+  app.footer(std::string(rows_help) + R"(
+
+Simulated time is deterministic: -n and -w are accepted and change nothing, p50 and p99 equal time.
+Blocks have no memory unless -c 1 asks for real data, checked; wrong is n/a without it.
+  bound     lower_bound_us: what no algorithm can beat in the alpha-beta-gamma model
+  note      latency-bound or bandwidth-bound: where the algorithm's closed form spends most
+
+Examples:
+  tutti simulate allreduce --topology topologies/star.yaml
+  tutti simulate allreduce --topology topologies/star.yaml --set hosts=64 --algo ring -e 1G
+  tutti simulate broadcast --topology topologies/star.yaml --ranks 4 --model lv08 --json)" +
+             "\n" + exit_codes);
+  return [flags, typed](Output& output) {
+    flags->check = typed->check == 1;
+    flags->format = typed->chosen_format();
+    return simulate(*flags, output);
+  };
+}
+
+Command add_crossover(CLI::App& app) {
+  const auto flags = std::make_shared<CrossoverFlags>();
+  const auto typed = std::make_shared<Typed>();
+  app.add_option("COLLECTIVE", flags->question.collective,
+                 "allreduce, broadcast, allgather or reduce_scatter")
+      ->capture_default_str();
+  add_question(app, flags->question);
+  app.add_option("--ranks", flags->question.ranks, "Ranks, one a host (default: all hosts)")
+      ->check(CLI::PositiveNumber);
+  add_cluster(app, flags->cluster);
+  app.add_flag("--measure", flags->measure, "Also measure between real processes on this machine");
+  add_repetitions(app, flags->repetitions);
+  add_timeout(app, *typed);
+  app.add_flag("--json", flags->json, "Print JSON");
+  app.footer(std::string(crossover_help) + R"(
+
+Examples:
+  tutti crossover --topology topologies/star.yaml --ranks 4
+  tutti crossover --topology topologies/star.yaml --set hosts=64 --algo all
+  tutti crossover allreduce --topology topologies/star.yaml --ranks 4 --measure)" +
+             "\n" + exit_codes);
+  return [flags, typed](Output& output) {
+    flags->timeout_seconds = typed->timeout_seconds();
+    crossover(*flags, output);
+    return true;
+  };
+}
+
+int complain(const char* text, ExitCode code) {
+  std::fprintf(stderr, "tutti: %s\n", text);
+  return code;
+}
+
+// Results may have been printed already: a closed pipe ends the command quietly.
+int execute(const Command& command) {
+  try {
+    Output output;
+    return command(output) ? good : wrong_result;
+  } catch (const ClosedPipe&) {
+    return good;
+  } catch (const Error& error) {
+    return complain(error.what(), error.kind() == ErrorKind::usage ? usage_error : operating_error);
+  } catch (const ShapeError& error) {
+    return complain(error.what(), usage_error);
+  } catch (const std::exception& error) {
+    return complain(error.what(), operating_error);
+  }
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app("Collective communication, simulated and real, with one set of algorithms");
+  app.name("tutti");
+  app.set_version_flag("--version", "tutti " TUTTI_VERSION);
+  app.require_subcommand(1);
+  app.footer(R"(
+Examples:
+  tutti verify --ranks 4
+  tutti bench allreduce --ranks 2
+  tutti simulate allreduce --topology topologies/star.yaml
+  tutti crossover --topology topologies/star.yaml --ranks 4 --measure
+  tutti bench --help)" +
+             std::string("\n") + exit_codes);
+
+  Command chosen;
+  const auto add = [&](const char* name, const char* description, Command (*add_flags)(CLI::App&)) {
+    CLI::App& command = *app.add_subcommand(name, description);
+    command.callback([&chosen, run = add_flags(command)] { chosen = run; });
+  };
+  add("verify", "Check every algorithm against gloo, and count the bytes that ranks send",
+      add_verify);
+  add("bench", "Time a collective between real processes on this machine", add_bench);
+  add("simulate", "Time a collective on a simulated cluster", add_simulate);
+  add("crossover", "Find the sizes at which the best algorithm changes", add_crossover);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return execute([&](Output& output) {
+      const bool is_version = dynamic_cast<const CLI::CallForVersion*>(&success) != nullptr;
+      output.line(is_version ? std::string(success.what()) : app.help());
+      return true;
+    });
+  } catch (const CLI::ParseError& error) {
+    const bool has_command = !app.get_subcommands().empty();
+    std::fprintf(stderr, "tutti: %s\ntutti: %s\n", error.what(),
+                 has_command
+                     ? "run with --help for more"
+                     : "the commands are verify, bench, simulate and crossover; see --help");
+    return usage_error;
+  }
+  return execute(chosen);
+}
+
+}  // namespace tutti

@@ -1,0 +1,136 @@
+#include "experiments/measure.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "collectives/run.hpp"
+#include "experiments/inputs.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t alignment_bytes = 128;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
+}
+
+std::size_t ranks_of(const World& world) {
+  return static_cast<std::size_t>(world.size());
+}
+
+// One buffer for each rank.
+std::byte* allocate_buffers(World& world, std::size_t bytes) {
+  if (bytes > std::numeric_limits<std::size_t>::max() / ranks_of(world)) {
+    throw Error(ErrorKind::system,
+                fmt::format("cannot allocate {} bytes for each of {} ranks", bytes, world.size()));
+  }
+  return world.allocate(bytes * ranks_of(world));
+}
+
+}  // namespace
+
+void barrier(Channel& channel, std::byte* bytes) {
+  const int rank = channel.rank(), size = channel.size();
+  const Operation operation(channel, Call{.algorithm = "barrier"}, ceil_log2(size));
+  for (int distance = 1; distance < size; distance *= 2) {
+    channel.sendrecv((rank + distance) % size, Block{bytes, 1, DType::uint8},
+                     (rank - distance + size) % size, Block{bytes + 1, 1, DType::uint8});
+  }
+}
+
+Timing timing_of(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const std::size_t count = seconds.size();
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  const auto rank = static_cast<std::size_t>(std::ceil(0.99 * static_cast<double>(count)));
+  return {sum / static_cast<double>(count), (seconds[(count - 1) / 2] + seconds[count / 2]) / 2,
+          seconds[rank - 1]};
+}
+
+Meter::Meter(World& world, std::size_t largest_bytes, std::size_t most_jobs,
+             Repetitions repetitions, const TraceFile& trace)
+    : world_(world),
+      largest_bytes_(aligned(largest_bytes)),
+      most_jobs_(most_jobs),
+      repetitions_(repetitions),
+      trace_(trace),
+      data_(allocate_buffers(world, largest_bytes_)),
+      barrier_(world.allocate(alignment_bytes * ranks_of(world))),
+      seconds_(reinterpret_cast<double*>(
+          world.allocate(static_cast<std::size_t>(repetitions.iterations) * most_jobs *
+                         ranks_of(world) * sizeof(double)))),
+      wrong_(reinterpret_cast<std::uint64_t*>(
+          world.allocate(most_jobs * ranks_of(world) * sizeof(std::uint64_t)))) {}
+
+Block Meter::block_of(int rank, const Job& job) const {
+  return {data_ + static_cast<std::size_t>(rank) * largest_bytes_, job.count, job.dtype};
+}
+
+std::vector<Timing> Meter::time(std::span<const Job> jobs) {
+  check(jobs.size() <= most_jobs_, "{} jobs at once, expected at most {}", jobs.size(), most_jobs_);
+  const std::size_t size = ranks_of(world_);
+  world_.run([&](Rank& rank) {
+    const auto index = static_cast<std::size_t>(rank.index());
+    Channel& channel = rank.channel();
+    TracedRank traced(channel, trace_);
+    for (const Job& job : jobs) std::memset(block_of(rank.index(), job).data, 0, job.bytes());
+    for (int i = -repetitions_.warmup; i < repetitions_.iterations; ++i) {
+      for (std::size_t k = 0; k < jobs.size(); ++k) {
+        const Job& job = jobs[k];
+        barrier(channel, barrier_ + index * alignment_bytes);
+        const double start = channel.now();
+        run(*job.algorithm, traced.channel(), block_of(rank.index(), job), job.op, job.root);
+        const double end = channel.now();
+        if (i < 0) continue;
+        seconds_[(static_cast<std::size_t>(i) * jobs.size() + k) * size + index] = end - start;
+      }
+    }
+  });
+  std::vector<Timing> timings;
+  for (std::size_t k = 0; k < jobs.size(); ++k) {
+    std::vector<double> slowest;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(repetitions_.iterations); ++i) {
+      const double* const of_ranks = seconds_ + (i * jobs.size() + k) * size;
+      slowest.push_back(*std::max_element(of_ranks, of_ranks + size));
+    }
+    timings.push_back(timing_of(std::move(slowest)));
+  }
+  return timings;
+}
+
+std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
+  check(jobs.size() <= most_jobs_, "{} jobs at once, expected at most {}", jobs.size(), most_jobs_);
+  const std::size_t size = ranks_of(world_);
+  const ExactInputs inputs(world_.size(), jobs[0].dtype, jobs[0].op);
+  world_.run([&](Rank& rank) {
+    const auto index = static_cast<std::size_t>(rank.index());
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+      const Job& job = jobs[k];
+      const Block block = block_of(rank.index(), job);
+      const Collective collective = job.algorithm->collective;
+      inputs.fill(collective, rank.index(), job.root, block);
+      barrier(rank.channel(), barrier_ + index * alignment_bytes);
+      run(*job.algorithm, rank.channel(), block, job.op, job.root);
+      wrong_[k * size + index] = inputs.count_wrong(collective, rank.index(), job.root, block);
+    }
+  });
+  std::vector<std::size_t> wrong;
+  for (std::size_t k = 0; k < jobs.size(); ++k) {
+    wrong.push_back(std::accumulate(wrong_ + k * size, wrong_ + (k + 1) * size, std::size_t{0}));
+  }
+  return wrong;
+}
+
+double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace) {
+  world.run([&](Rank& rank) {
+    TracedRank traced(rank.channel(), trace);
+    run(*job.algorithm, traced.channel(), Block{nullptr, job.count, job.dtype}, job.op, job.root);
+  });
+  return world.seconds();
+}
+
+}  // namespace tutti

@@ -1,0 +1,70 @@
+// Measuring: a job between real ranks by the clock, or on a simulated cluster.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/world.hpp"
+#include "experiments/question.hpp"
+#include "experiments/trace_file.hpp"
+#include "sim/sim_world.hpp"
+
+namespace tutti {
+
+/// Brings all ranks of `channel` together: a dissemination barrier of one-byte messages.
+/// `bytes` is this rank's scratch memory, at least barrier_bytes of it.
+void barrier(Channel& channel, std::byte* bytes);
+inline constexpr std::size_t barrier_bytes = 2;
+
+/// Figures over the iterations of a job; an iteration takes as long as its slowest rank.
+struct Timing {
+  double mean_seconds = 0.0;
+  double p50_seconds = 0.0;
+  double p99_seconds = 0.0;
+};
+
+/// Of at least one iteration. Percentiles are nearest ranks, but the median of an even number is
+/// the mean of the middle two.
+Timing timing_of(std::vector<double> seconds);
+
+struct Repetitions {
+  int warmup = 5;
+  int iterations = 20;
+};
+
+/// Runs jobs in a world, in place, in memory that it allocates once.
+class Meter {
+ public:
+  /// For jobs of at most `largest_bytes`, at most `most_jobs` of them at once. `world` and `trace`
+  /// outlive it. Throws Error(system) where there is not enough memory.
+  Meter(World& world, std::size_t largest_bytes, std::size_t most_jobs, Repetitions repetitions,
+        const TraceFile& trace);
+
+  /// Times the jobs on buffers of zeros, which stay zeros. Iterations of different jobs alternate,
+  /// so that what else the machine does hits all of them; between any two is a barrier, not timed.
+  std::vector<Timing> time(std::span<const Job> jobs);
+
+  /// Runs each job once on predictable inputs; elements that are wrong, over all ranks.
+  std::vector<std::size_t> count_wrong(std::span<const Job> jobs);
+
+ private:
+  Block block_of(int rank, const Job& job) const;
+
+  World& world_;
+  const std::size_t largest_bytes_;
+  const std::size_t most_jobs_;
+  const Repetitions repetitions_;
+  const TraceFile& trace_;
+  std::byte* const data_;
+  std::byte* const barrier_;
+  double* const seconds_;       ///< By iteration, job and rank.
+  std::uint64_t* const wrong_;  ///< By job and rank.
+};
+
+/// The simulated time of a job on ghosts, all ranks starting at once: that of the last to end.
+double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace);
+
+}  // namespace tutti

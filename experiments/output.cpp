@@ -1,0 +1,63 @@
+#include "experiments/output.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "collectives/error.hpp"
+
+namespace tutti {
+
+void Output::line(std::string_view text) {
+  std::string whole(text);
+  whole += '\n';
+  errno = 0;
+  const bool written = std::fwrite(whole.data(), 1, whole.size(), file_) == whole.size();
+  if (written && std::fflush(file_) == 0) return;
+  if (errno == EPIPE) throw ClosedPipe{};
+  throw Error(ErrorKind::system, fmt::format("cannot write the results: {}", std::strerror(errno)));
+}
+
+void warn(std::string_view text) {
+  std::fprintf(stderr, "tutti: warning: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+StatusLine::StatusLine()
+    : is_terminal_(isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()) {}
+
+StatusLine::~StatusLine() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+}
+
+void StatusLine::show(std::string_view text) {
+  if (!is_terminal_) return;
+  if (std::chrono::steady_clock::now() - start_ < std::chrono::seconds(1)) return;
+  std::fprintf(stderr, "\r\033[K%.*s", static_cast<int>(text.size()), text.data());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+std::string format_bytes(double bytes) {
+  static constexpr std::array prefixes = {"", "k", "M", "G", "T", "P", "E"};
+  std::size_t index = 0;
+  while (bytes >= 999.95 && index + 1 < prefixes.size()) {
+    bytes /= 1000;
+    ++index;
+  }
+  return fmt::format("{:.{}f} {}B", bytes, index == 0 ? 0 : 1, prefixes[index]);
+}
+
+Json microseconds_json(std::optional<double> seconds) {
+  if (!seconds || !std::isfinite(*seconds)) return nullptr;
+  return *seconds * 1e6;
+}
+
+std::string format_number(std::optional<double> value, int digits) {
+  if (!value || !std::isfinite(*value)) return "n/a";
+  return fmt::format("{:.{}f}", *value, digits);
+}
+
+}  // namespace tutti

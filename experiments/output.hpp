@@ -1,0 +1,71 @@
+// Output: what the commands print, with every failed write noticed.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tutti {
+
+/// Keys in the order in which they are written.
+using Json = nlohmann::ordered_json;
+
+/// The reader of the results has gone, such as `head`: nothing is wrong, but there is no use in
+/// going on.
+struct ClosedPipe {};
+
+/// Lines of results. Every line is flushed, so that nothing is left in a buffer when ranks fork.
+class Output {
+ public:
+  /// `file` must outlive the object; SIGPIPE must be ignored.
+  explicit Output(std::FILE* file = stdout) : file_(file) {}
+
+  /// Throws Error(system) if the text cannot be written, ClosedPipe if nobody reads it any more.
+  void line(std::string_view text);
+
+  template <typename... Args>
+  void print(fmt::format_string<Args...> format, Args&&... args) {
+    line(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+/// "tutti: warning: TEXT" on stderr.
+void warn(std::string_view text);
+
+/// One line on stderr that says how far a long job is. Silent unless stderr is a terminal, and
+/// during the first second.
+class StatusLine {
+ public:
+  StatusLine();
+  ~StatusLine();
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+  void show(std::string_view text);
+
+ private:
+  const bool is_terminal_;
+  const std::chrono::steady_clock::time_point start_;
+  bool shown_ = false;
+};
+
+/// "50.0 kB", "16.8 MB": decimal prefixes, one digit after the point.
+std::string format_bytes(double bytes);
+
+/// The value in microseconds; null stays null.
+Json microseconds_json(std::optional<double> seconds);
+
+/// With `digits` after the point; "n/a" where there is none.
+std::string format_number(std::optional<double> value, int digits);
+
+}  // namespace tutti

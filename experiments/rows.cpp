@@ -1,0 +1,143 @@
+#include "experiments/rows.hpp"
+
+#include <numeric>
+
+namespace tutti {
+
+const char* const rows_help =
+    R"(Columns, as nccl-tests prints them:
+  size      bytes of the whole buffer (N times a rank's part for allgather and reduce_scatter),
+            rounded down to whole elements
+  time      microseconds until the slowest rank is done, mean over the iterations; p50 and p99 are
+            percentiles over the iterations
+  algbw     size / time in GB/s (1e9 bytes)
+  busbw     algbw x 2(N-1)/N (allreduce), (N-1)/N (allgather, reduce_scatter), 1 (broadcast): what a
+            ring sends on each link, a convention for other algorithms; n/a for one rank
+  #wrong    elements that are not exactly right, over all ranks
+
+JSON, one line a row (null where there is no value): collective, algo, ranks, bytes, count, dtype,
+op, root (-1: none), time_us, p50_us, p99_us, algbw, busbw, wrong, then transport (bench) or engine
+(simulate), model, lower_bound_us, note. CSV has the same names as its header.)";
+
+Format parse_format(const std::string& name) {
+  if (name == "table") return Format::table;
+  if (name == "csv") return Format::csv;
+  if (name == "json") return Format::json;
+  throw Error(ErrorKind::usage,
+              fmt::format("unknown format '{}', expected one of table, csv, json", name));
+}
+
+std::optional<double> Row::algorithm_bandwidth() const {
+  if (!(timing.mean_seconds > 0.0)) return std::nullopt;
+  return static_cast<double>(job.bytes()) / timing.mean_seconds / 1e9;
+}
+
+std::optional<double> Row::bus_bandwidth() const {
+  const std::optional<double> bandwidth = algorithm_bandwidth();
+  if (!bandwidth || ranks == 1) return std::nullopt;
+  return *bandwidth * bus_bandwidth_factor(job.algorithm->collective, ranks);
+}
+
+RowWriter::RowWriter(Output& output, Format format, Source source)
+    : output_(output), format_(format), source_(source) {}
+
+void RowWriter::comment(const std::string& text) {
+  if (format_ == Format::table) output_.print("# {}", text);
+}
+
+void RowWriter::write(const Row& row) {
+  wrong_ += row.wrong.value_or(0);
+  checked_ = checked_ || row.wrong.has_value();
+  if (const auto bandwidth = row.bus_bandwidth()) {
+    bus_bandwidths_[std::string(row.job.algorithm->name)].push_back(*bandwidth);
+  }
+  switch (format_) {
+    case Format::table:
+      return write_table(row);
+    case Format::csv:
+      return write_csv(to_json(row));
+    case Format::json:
+      return output_.line(to_json(row).dump());
+  }
+}
+
+bool RowWriter::finish() {
+  comment(checked_ ? fmt::format("Out of bounds values : {} {}", wrong_, wrong_ ? "FAILED" : "OK")
+                   : "Out of bounds values : n/a, not checked");
+  for (const auto& [algorithm, bandwidths] : bus_bandwidths_) {
+    const double sum = std::accumulate(bandwidths.begin(), bandwidths.end(), 0.0);
+    const std::string name = bus_bandwidths_.size() > 1 ? fmt::format(" ({})", algorithm) : "";
+    comment(fmt::format("Avg bus bandwidth    : {:.6g}{}",
+                        sum / static_cast<double>(bandwidths.size()), name));
+  }
+  return wrong_ == 0;
+}
+
+void RowWriter::write_header() {
+  const bool simulated = source_ == Source::engine;
+  constexpr auto layout =
+      "#{:>12} {:>12} {:>9} {:>8} {:>5} {:>19} {:>11} {:>8} {:>8} {:>7} {:>11} {:>11}{}";
+  output_.print(layout, "size", "count", "type", "redop", "root", "algo", "time", "algbw", "busbw",
+                "#wrong", "p50", "p99", simulated ? "       bound  note" : "");
+  output_.print(layout, "(B)", "(elements)", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)",
+                "(us)", simulated ? "        (us)" : "");
+}
+
+void RowWriter::write_table(const Row& row) {
+  if (!has_header_) write_header();
+  has_header_ = true;
+  const Job& job = row.job;
+  const Collective collective = job.algorithm->collective;
+  std::string end;
+  if (row.lower_bound_seconds) end = fmt::format(" {:>11.2f}", *row.lower_bound_seconds * 1e6);
+  // What is the same for all measured rows is in the header.
+  if (row.note && source_ == Source::engine) end += "  " + *row.note;
+  output_.print(
+      " {:>12} {:>12} {:>9} {:>8} {:>5} {:>19} {:>11.2f} {:>8} {:>8} {:>7} {:>11.2f} {:>11.2f}{}",
+      job.bytes(), job.count, name_of(job.dtype), redop_name(collective, job.op),
+      has_root(collective) ? job.root : -1, job.algorithm->name, row.timing.mean_seconds * 1e6,
+      format_number(row.algorithm_bandwidth(), 2), format_number(row.bus_bandwidth(), 2),
+      row.wrong ? fmt::format("{}", *row.wrong) : "n/a", row.timing.p50_seconds * 1e6,
+      row.timing.p99_seconds * 1e6, end);
+}
+
+void RowWriter::write_csv(const Json& json) {
+  std::string names, values;
+  for (const auto& [name, value] : json.items()) {
+    if (!names.empty()) names += ',', values += ',';
+    names += name;
+    // A string's JSON form is quoted, as CSV needs it for values with commas.
+    if (!value.is_null()) values += value.dump();
+  }
+  if (!has_header_) output_.line(names);
+  has_header_ = true;
+  output_.line(values);
+}
+
+Json RowWriter::to_json(const Row& row) const {
+  const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  const Job& job = row.job;
+  const Collective collective = job.algorithm->collective;
+  return {
+      {"collective", name_of(collective)},
+      {"algo", job.algorithm->name},
+      {"ranks", row.ranks},
+      {"bytes", job.bytes()},
+      {"count", job.count},
+      {"dtype", name_of(job.dtype)},
+      {"op", redop_name(collective, job.op)},
+      {"root", has_root(collective) ? job.root : -1},
+      {"time_us", microseconds_json(row.timing.mean_seconds)},
+      {"p50_us", microseconds_json(row.timing.p50_seconds)},
+      {"p99_us", microseconds_json(row.timing.p99_seconds)},
+      {"algbw", or_null(row.algorithm_bandwidth())},
+      {"busbw", or_null(row.bus_bandwidth())},
+      {"wrong", or_null(row.wrong)},
+      {source_ == Source::engine ? "engine" : "transport", row.substrate},
+      {"model", or_null(row.model)},
+      {"lower_bound_us", microseconds_json(row.lower_bound_seconds)},
+      {"note", or_null(row.note)},
+  };
+}
+
+}  // namespace tutti

@@ -1,0 +1,70 @@
+// The rows of bench and simulate: nccl-tests' columns as a table, CSV or JSON lines.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/measure.hpp"
+#include "experiments/output.hpp"
+#include "experiments/question.hpp"
+
+namespace tutti {
+
+enum class Format { table, csv, json };
+
+/// Throws Error(usage) that lists the valid names.
+Format parse_format(const std::string& name);
+
+/// Where times come from.
+enum class Source { transport, engine };
+
+struct Row {
+  Job job;
+  int ranks = 1;
+  Timing timing;
+  std::optional<std::size_t> wrong;           ///< Empty: not checked.
+  std::string substrate;                      ///< The transport's or engine's name.
+  std::optional<std::string> model;           ///< Of the network, if simulated.
+  std::optional<double> lower_bound_seconds;  ///< If simulated.
+  std::optional<std::string> note;
+
+  /// GB/s; empty where no time passes. Bus bandwidth has no meaning for one rank.
+  std::optional<double> algorithm_bandwidth() const;
+  std::optional<double> bus_bandwidth() const;
+};
+
+/// What the rows mean, for the commands' --help.
+extern const char* const rows_help;
+
+class RowWriter {
+ public:
+  /// `output` outlives it.
+  RowWriter(Output& output, Format format, Source source);
+
+  /// A line that starts with '#'; only in tables.
+  void comment(const std::string& text);
+
+  void write(const Row& row);
+
+  /// The two closing lines of a table. Returns whether no row had a wrong element.
+  bool finish();
+
+ private:
+  void write_header();
+  void write_table(const Row& row);
+  void write_csv(const Json& json);
+  Json to_json(const Row& row) const;
+
+  Output& output_;
+  const Format format_;
+  const Source source_;
+  bool has_header_ = false;
+  std::size_t wrong_ = 0;
+  bool checked_ = false;
+  std::map<std::string, std::vector<double>> bus_bandwidths_;  ///< By algorithm.
+};
+
+}  // namespace tutti

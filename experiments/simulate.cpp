@@ -1,0 +1,63 @@
+#include "experiments/simulate.hpp"
+
+#include <optional>
+
+#include "experiments/measure.hpp"
+
+namespace tutti {
+namespace {
+
+// Which term of its own closed form an algorithm spends most of its time in.
+std::string limiting_term(const Job& job, int ranks, const CostModel& model) {
+  const Problem problem = job.problem(ranks);
+  const double whole = job.algorithm->seconds(problem, model);
+  const double latency = job.algorithm->seconds(problem, {model.alpha_seconds, 0.0, 0.0});
+  return 2 * latency > whole ? "latency-bound" : "bandwidth-bound";
+}
+
+}  // namespace
+
+bool simulate(const SimulateFlags& flags, Output& output) {
+  const Cluster cluster = load_cluster(flags.cluster, flags.question.ranks);
+  const Question question = ask(flags.question, cluster.ranks);
+  const CostModel model = cost_model(cluster.shape, cluster.ranks);
+  const TraceFile trace(flags.trace);
+  SimWorld world(cluster.shape, cluster.ranks, cluster.options);
+  const TraceFile no_trace("");
+  std::optional<Meter> meter;
+  if (flags.check) {
+    meter.emplace(world, question.largest_bytes(), question.algorithms.size(), Repetitions{0, 1},
+                  no_trace);
+  }
+
+  RowWriter rows(output, flags.format, Source::engine);
+  rows.comment(fmt::format("tutti simulate: {} on {}", question.describe(), cluster.shape.name));
+  rows.comment(fmt::format("engine and model: {}", world.describe()));
+  rows.comment("time: simulated, until the last rank is done, all starting at once; deterministic");
+  rows.comment("bound: what no algorithm can beat in the alpha-beta-gamma model");
+  StatusLine status;
+  for (const std::size_t count : question.counts) {
+    const std::vector<Job> jobs = question.jobs(count);
+    std::vector<std::size_t> wrong;
+    if (meter) wrong = meter->count_wrong(jobs);
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+      const Job& job = jobs[k];
+      status.show(fmt::format("simulating {} of {} elements", job.algorithm->full_name, count));
+      const double seconds = simulated_seconds(world, job, trace);
+      const LowerBound bound = lower_bound(question.collective, job.problem(question.ranks), model);
+      Row row;
+      row.job = job;
+      row.ranks = question.ranks;
+      row.timing = {seconds, seconds, seconds};
+      row.substrate = "simgrid";
+      row.model = world.describe();
+      row.lower_bound_seconds = bound.seconds();
+      if (seconds > 0.0) row.note = limiting_term(job, question.ranks, model);
+      if (meter) row.wrong = wrong[k];
+      rows.write(row);
+    }
+  }
+  return rows.finish();
+}
+
+}  // namespace tutti

@@ -1,0 +1,24 @@
+// simulate: how long would collectives take on a cluster of this shape?
+#pragma once
+
+#include <string>
+
+#include "experiments/cluster.hpp"
+#include "experiments/output.hpp"
+#include "experiments/question.hpp"
+#include "experiments/rows.hpp"
+
+namespace tutti {
+
+struct SimulateFlags {
+  QuestionFlags question;
+  ClusterFlags cluster;
+  bool check = false;  ///< Also move and check real data, which takes memory.
+  Format format = Format::table;
+  std::string trace;
+};
+
+/// Prints a row per size and algorithm. Returns whether all results that were checked were right.
+bool simulate(const SimulateFlags& flags, Output& output);
+
+}  // namespace tutti

@@ -1,0 +1,274 @@
+#include "experiments/verify.hpp"
+
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "collectives/run.hpp"
+#include "exec/gloo_reference.hpp"
+#include "experiments/trace_file.hpp"
+#include "experiments/transport.hpp"
+#include "experiments/verify_cases.hpp"
+
+namespace tutti {
+
+const char* const verify_help =
+    R"(Columns of the rows, and their keys in JSON:
+  exact             integer-valued data, for sum, product, min, max: bytes equal to the reference's
+  gloo_bytes_equal  random data, sum: bytes equal to gloo's. Required for data movement, integers,
+                    two ranks, and the gloo-ordered ring (ring_gloo) at any number of ranks; null
+                    where gloo was not the reference
+  max_error, bound  random data: the deviation from the reference of the element nearest to its
+                    bound, and that bound, (N-1) eps sum|x|; 0 and 0 for data movement
+  pass              exact, all ranks with the same bytes, and either equal to the reference or
+                    within the bound
+The reference is libtorch's c10d over gloo, in processes of their own; for what gloo lacks
+(bfloat16, builds without libtorch) it is a serial fold from rank 0 up.
+
+The second table: bytes that each rank of a ring allreduce really sent, beside 2(N-1)T/N: equal
+where N divides the count, else within one element for each of the 2(N-1) parts.
+
+JSON is one object: ranks, transport, seed, counts, rows (collective, algorithm, ranks, dtype,
+exact, gloo_bytes_equal, max_error, bound, ranks_agree, reference, pass), counters (algorithm,
+ranks, rank, count, dtype, bytes_sent, bytes_received, expected_bytes, difference_elements, pass),
+pass.)";
+
+namespace {
+
+struct VerifyRow {
+  const Algorithm* algorithm = nullptr;
+  int ranks = 1;
+  DType dtype = DType::float32;
+  bool has_gloo = false;
+  Deviation integers;
+  Deviation random;
+
+  bool ranks_agree() const { return integers.ranks_agree && random.ranks_agree; }
+
+  // gloo folds in its own order, which matters to rounding only, and not between two ranks.
+  bool needs_equal_bytes() const {
+    const bool in_gloo_order = has_gloo && algorithm->name == "ring_gloo";
+    return !reduces(algorithm->collective) || !is_floating(dtype) || ranks <= 2 || in_gloo_order;
+  }
+
+  bool passes() const {
+    const bool close = random.bytes_equal || (!needs_equal_bytes() && random.within_bound);
+    return integers.bytes_equal && close && ranks_agree();
+  }
+};
+
+struct Counter {
+  const Algorithm* algorithm = nullptr;
+  int rank = 0;
+  Problem problem;
+  DType dtype = DType::float32;
+  Traffic traffic;
+
+  double expected_bytes() const {
+    return 2.0 * (problem.ranks - 1) * static_cast<double>(problem.bytes()) / problem.ranks;
+  }
+
+  double difference_elements() const {
+    return (static_cast<double>(traffic.bytes_sent) - expected_bytes()) /
+           static_cast<double>(problem.element_bytes);
+  }
+
+  bool passes() const {
+    const bool divides = problem.count % static_cast<std::size_t>(problem.ranks) == 0;
+    const double allowed = divides ? 0.0 : 2.0 * (problem.ranks - 1);
+    return traffic.bytes_sent == algorithm->bytes_sent(problem, rank) &&
+           std::abs(difference_elements()) <= allowed;
+  }
+};
+
+std::vector<DType> parse_dtypes(const std::string& names) {
+  if (names == "all") return {all_dtypes().begin(), all_dtypes().end()};
+  std::vector<DType> dtypes;
+  std::istringstream stream(names);
+  for (std::string name; std::getline(stream, name, ',');) dtypes.push_back(parse_dtype(name));
+  if (dtypes.empty()) dtypes.push_back(parse_dtype(names));
+  return dtypes;
+}
+
+VerifyRow verify_algorithm(World& world, const Algorithm& algorithm, const std::vector<Case>& cases,
+                           const TraceFile& trace) {
+  world.run([&](Rank& rank) {
+    TracedRank traced(rank.channel(), trace);
+    for (const Case& one : cases) {
+      if (one.collective != algorithm.collective) continue;
+      const Block block = one.found[static_cast<std::size_t>(rank.index())];
+      one.fill(rank.index(), block);
+      run(algorithm, traced.channel(), block, one.op, one.root);
+    }
+  });
+  VerifyRow row{&algorithm, world.size(), cases[0].found[0].dtype, false, {}, {}};
+  for (const Case& one : cases) {
+    if (one.collective != algorithm.collective) continue;
+    (one.is_random ? row.random : row.integers).merge(compare(one));
+  }
+  return row;
+}
+
+// What each rank sends in a ring allreduce of a count that N divides, and of one that it does not.
+std::vector<Counter> count_bytes(World& world, const Algorithm& algorithm, DType dtype) {
+  const auto size = static_cast<std::size_t>(world.size());
+  auto* const traffic = reinterpret_cast<Traffic*>(world.allocate(size * sizeof(Traffic)));
+  std::vector<Counter> counters;
+  for (const std::size_t count : {size * 65'536, size * 65'536 + 1}) {
+    std::vector<Block> blocks;
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      blocks.push_back(world.allocate_block(count, dtype));
+    }
+    world.run([&](Rank& rank) {
+      const auto index = static_cast<std::size_t>(rank.index());
+      Traced traced(rank.channel());
+      run(algorithm, traced, blocks[index]);
+      traffic[index] = traced.total();
+    });
+    for (int rank = 0; rank < world.size(); ++rank) {
+      counters.push_back({&algorithm, rank, Problem{world.size(), count, bytes_of(dtype), 0}, dtype,
+                          traffic[rank]});
+    }
+  }
+  return counters;
+}
+
+struct Report {
+  std::vector<VerifyRow> rows;
+  std::vector<Counter> counters;
+
+  bool passes() const {
+    for (const VerifyRow& row : rows) {
+      if (!row.passes()) return false;
+    }
+    for (const Counter& counter : counters) {
+      if (!counter.passes()) return false;
+    }
+    return true;
+  }
+};
+
+Report examine(const VerifyFlags& flags, Transport transport, const std::vector<DType>& dtypes,
+               std::span<const Algorithm> algorithms) {
+  const TraceFile trace(flags.trace);
+  Report report;
+  StatusLine status;
+  for (const DType dtype : dtypes) {
+    const bool use_gloo = gloo_available() && gloo_supports(dtype);
+    const std::unique_ptr<World> world = make_world(transport, flags.ranks, flags.timeout_seconds);
+    status.show(fmt::format("{}: computing the reference", name_of(dtype)));
+    const std::vector<Case> cases = make_cases(*world, dtype, flags.seed, use_gloo);
+    for (const Algorithm& algorithm : algorithms) {
+      status.show(fmt::format("{}: checking {}", name_of(dtype), algorithm.full_name));
+      report.rows.push_back(verify_algorithm(*world, algorithm, cases, trace));
+      report.rows.back().has_gloo = use_gloo;
+    }
+  }
+  const std::unique_ptr<World> world = make_world(transport, flags.ranks, flags.timeout_seconds);
+  for (const Algorithm& algorithm : algorithms) {
+    if (algorithm.collective != Collective::allreduce || algorithm.name != "ring") continue;
+    report.counters = count_bytes(*world, algorithm, dtypes.front());
+  }
+  return report;
+}
+
+Json to_json(const VerifyRow& row) {
+  return {
+      {"collective", name_of(row.algorithm->collective)},
+      {"algorithm", row.algorithm->name},
+      {"ranks", row.ranks},
+      {"dtype", name_of(row.dtype)},
+      {"exact", row.integers.bytes_equal},
+      {"gloo_bytes_equal", row.has_gloo ? Json(row.random.bytes_equal) : Json(nullptr)},
+      {"max_error", row.random.error},
+      {"bound", row.random.bound},
+      {"ranks_agree", row.ranks_agree()},
+      {"reference", row.has_gloo ? "gloo" : "serial"},
+      {"pass", row.passes()},
+  };
+}
+
+Json to_json(const Counter& counter) {
+  return {
+      {"algorithm", counter.algorithm->full_name},
+      {"ranks", counter.problem.ranks},
+      {"rank", counter.rank},
+      {"count", counter.problem.count},
+      {"dtype", name_of(counter.dtype)},
+      {"bytes_sent", counter.traffic.bytes_sent},
+      {"bytes_received", counter.traffic.bytes_received},
+      {"expected_bytes", counter.expected_bytes()},
+      {"difference_elements", counter.difference_elements()},
+      {"pass", counter.passes()},
+  };
+}
+
+void print_json(const VerifyFlags& flags, const Report& report, Output& output) {
+  Json json = {{"ranks", flags.ranks},   {"transport", flags.transport},
+               {"seed", flags.seed},     {"counts", verify_counts()},
+               {"rows", Json::array()},  {"counters", Json::array()},
+               {"pass", report.passes()}};
+  for (const VerifyRow& row : report.rows) json["rows"].push_back(to_json(row));
+  for (const Counter& counter : report.counters) json["counters"].push_back(to_json(counter));
+  output.line(json.dump(2));
+}
+
+const char* yes_or_no(bool value) {
+  return value ? "yes" : "no";
+}
+const char* verdict(bool passes) {
+  return passes ? "PASS" : "FAIL";
+}
+
+void print_table(const VerifyFlags& flags, const Report& report, Output& output) {
+  output.print("# tutti verify: {} ranks, transport {}, seed {}, elements {}", flags.ranks,
+               flags.transport, flags.seed, fmt::join(verify_counts(), " "));
+  output.line("# exact: integer-valued data, sum product min max; the rest: random data, sum");
+  if (!gloo_available()) {
+    output.line("# this build has no libtorch: the reference is a serial fold, not gloo");
+  }
+  constexpr auto layout = "{:<14} {:<18} {:<8} {:>9} {:>5} {:>10} {:>9} {:>9}  {}";
+  output.print(layout, "collective", "algorithm", "dtype", "reference", "exact", "gloo bytes",
+               "max error", "bound", "result");
+  for (const VerifyRow& row : report.rows) {
+    output.print(layout, name_of(row.algorithm->collective), row.algorithm->name,
+                 name_of(row.dtype), row.has_gloo ? "gloo" : "serial",
+                 yes_or_no(row.integers.bytes_equal),
+                 row.has_gloo ? yes_or_no(row.random.bytes_equal) : "n/a",
+                 fmt::format("{:.2g}", row.random.error), fmt::format("{:.2g}", row.random.bound),
+                 verdict(row.passes()));
+  }
+  if (!report.counters.empty()) {
+    output.line("");
+    output.line("# bytes that each rank of a ring allreduce sent, counted, beside 2(N-1)T/N");
+    constexpr auto columns = "{:>4} {:>10} {:>8} {:>12} {:>14} {:>22}  {}";
+    output.print(columns, "rank", "elements", "dtype", "bytes sent", "2(N-1)T/N",
+                 "difference (elements)", "result");
+    for (const Counter& counter : report.counters) {
+      output.print(columns, counter.rank, counter.problem.count, name_of(counter.dtype),
+                   counter.traffic.bytes_sent, fmt::format("{:.1f}", counter.expected_bytes()),
+                   fmt::format("{:.2f}", counter.difference_elements()), verdict(counter.passes()));
+    }
+  }
+  output.print("# {}", report.passes() ? "all rows pass" : "FAILED");
+}
+
+}  // namespace
+
+bool verify(const VerifyFlags& flags, Output& output, std::span<const Algorithm> algorithms) {
+  check_ranks(flags.ranks, most_real_ranks);
+  const Transport transport = parse_transport(flags.transport, {Transport::shm, Transport::sim});
+  const Report report = examine(flags, transport, parse_dtypes(flags.dtype), algorithms);
+  if (flags.json) {
+    print_json(flags, report, output);
+  } else {
+    print_table(flags, report, output);
+  }
+  return report.passes();
+}
+
+}  // namespace tutti

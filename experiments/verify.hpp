@@ -1,0 +1,31 @@
+// verify: does every algorithm give the right result, and move the bytes it says?
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "collectives/catalogue.hpp"
+#include "experiments/output.hpp"
+
+namespace tutti {
+
+struct VerifyFlags {
+  int ranks = 4;
+  std::string transport = "shm";
+  std::string dtype = "float32";  ///< Or a comma-separated list, or "all".
+  std::uint64_t seed = 1;
+  double timeout_seconds = 30.0;
+  bool json = false;
+  std::string trace;
+};
+
+/// What the rows mean, for the command's --help.
+extern const char* const verify_help;
+
+/// Checks `algorithms`, prints a row for each, then the ring's byte counters. Returns whether all
+/// rows passed.
+bool verify(const VerifyFlags& flags, Output& output,
+            std::span<const Algorithm> algorithms = catalogue());
+
+}  // namespace tutti

@@ -1,0 +1,55 @@
+// The cases that verify runs: inputs, the results they should have, and how far others are off.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/world.hpp"
+#include "experiments/inputs.hpp"
+#include "experiments/question.hpp"
+
+namespace tutti {
+
+struct Case {
+  Collective collective = Collective::allreduce;
+  Op op = Op::sum;
+  int root = 0;
+  bool is_random = false;     ///< Else integer-valued.
+  std::uint64_t seed = 0;     ///< For random inputs.
+  std::vector<Block> wanted;  ///< By rank, in shared memory: the reference's results.
+  std::vector<Block> found;   ///< By rank, in shared memory: what an algorithm works on.
+  /// The sum over ranks of |contribution|, element by element, where results are rounded: random
+  /// inputs of a reduction. Else empty.
+  std::vector<double> magnitudes;
+
+  std::size_t count() const { return found.front().count; }
+  int size() const { return static_cast<int>(found.size()); }
+
+  /// Makes `whole` what `rank` contributes.
+  void fill(int rank, Block whole) const;
+};
+
+/// How far `found` is from `wanted`, over all ranks.
+struct Deviation {
+  bool bytes_equal = true;
+  bool ranks_agree = true;  ///< Where all ranks have the same result: they have the same bytes.
+  double error = 0.0;       ///< |found - wanted| of the element nearest to (or beyond) its bound.
+  double bound = 0.0;       ///< (N-1) eps sum|x| of that element.
+  bool within_bound = true;
+
+  /// The worse of both.
+  void merge(const Deviation& other);
+};
+
+Deviation compare(const Case& one);
+
+/// Elements that every case list uses: few, odd, and many.
+std::vector<std::size_t> verify_counts();
+
+/// All cases of one dtype, for all collectives, in memory of `world`, with the reference's results:
+/// gloo's if `use_gloo`, else the serial fold's.
+std::vector<Case> make_cases(World& world, DType dtype, std::uint64_t seed, bool use_gloo);
+
+}  // namespace tutti

@@ -1,0 +1,124 @@
+// SimChannel: a Channel whose messages are SimGrid communications.
+#pragma once
+
+#include <simgrid/s4u.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "collectives/channel.hpp"
+#include "collectives/envelope.hpp"
+
+namespace tutti {
+
+/// What travels: the block as it was when sent, because the sender may overwrite it before the
+/// receiver's actor runs. `bytes` is empty for a ghost.
+struct SimMessage {
+  Envelope envelope;
+  Call call;
+  std::vector<std::byte> bytes;
+};
+
+/// The messages of one ordered pair of ranks on one lane. SimGrid has a message travel at once
+/// through `eager`, and through `rendezvous` only when both ends have posted it; whichever end
+/// posts a message first decides the mailbox, so that the pair's order holds across the two.
+class SimStream {
+ public:
+  /// Without a receiver all messages are rendezvous.
+  SimStream(int lane, int from, int to, simgrid::s4u::ActorPtr receiver);
+
+  /// The mailbox of the next message that is posted by its sender, or by its receiver.
+  simgrid::s4u::Mailbox* next_for_send(bool eager);
+  simgrid::s4u::Mailbox* next_for_receive();
+
+  /// Messages sent and not received so far.
+  std::size_t unreceived() const { return sends_.size(); }
+
+ private:
+  simgrid::s4u::Mailbox* rendezvous_;
+  simgrid::s4u::Mailbox* eager_ = nullptr;
+  std::deque<bool> sends_;    ///< Posted before their receives; true where eager.
+  std::size_t receives_ = 0;  ///< Posted before their sends.
+};
+
+/// All streams of a simulation, each made at its first use.
+class SimStreams {
+ public:
+  /// Messages of up to `eager_bytes` are eager.
+  SimStreams(int size, std::size_t eager_bytes) : size_(size), eager_bytes_(eager_bytes) {}
+
+  /// The actors of all ranks, which must be known before the first message.
+  void set_receivers(std::vector<simgrid::s4u::ActorPtr> ranks) { ranks_ = std::move(ranks); }
+
+  std::size_t eager_bytes() const { return eager_bytes_; }
+  SimStream& at(int lane, int from, int to);
+
+  /// Throws Error(mismatch) that names both ranks of a stream with unreceived messages.
+  void check_all_received() const;
+
+ private:
+  const int size_;
+  const std::size_t eager_bytes_;
+  std::vector<simgrid::s4u::ActorPtr> ranks_;
+  std::map<std::array<int, 3>, SimStream> streams_;  ///< By lane, sender and receiver.
+};
+
+class SimChannel final : public Channel {
+ public:
+  /// Reducing, copying and scaling are free if `reductions_are_free`, else they take their bytes at
+  /// the speed of the actor's host. `streams` outlives the channel.
+  SimChannel(SimStreams& streams, int rank, int size, int lane, bool reductions_are_free);
+
+  double now() const override { return simgrid::s4u::Engine::get_clock(); }
+  void set_deadline(double seconds) override { deadline_seconds_ = seconds; }
+  void charge(const Work& work) override;
+
+  /// Programmer error if there are requests nobody has waited for and no failure explains them.
+  void check_closed() const;
+
+  /// The peer that the channel's user waits for now.
+  std::optional<int> awaited_peer() const;
+
+  /// For example "rank 0 waits for 4096 bytes from rank 3 (allreduce_ring, step 1 of 6)".
+  std::string describe_wait() const;
+
+ protected:
+  Request post_send(int to, Block block) override;
+  Request post_recv(int from, Block block, Op op) override;
+  void complete(Request request) override;
+
+ private:
+  struct Open {
+    bool is_send = false;
+    int peer = 0;
+    Block block;
+    Op op = Op::replace;
+    SimMessage* received = nullptr;  ///< Owned once the receive is complete.
+    simgrid::s4u::CommPtr communication;
+  };
+
+  void check_alive() const;
+  void charge_bytes(std::size_t bytes) const;
+  void wait_until_done(Open& open) const;
+  Error timeout_of(const Open& open, double waited_seconds) const;
+  void deliver(const Open& open) const;
+
+  SimStreams& streams_;
+  const int lane_;
+  const bool reductions_are_free_;
+  double deadline_seconds_ = no_deadline;
+  std::uint64_t next_id_ = 1;
+  std::unordered_map<std::uint64_t, Open> open_;
+  const Open* waiting_ = nullptr;
+  std::optional<Error> failure_;
+};
+
+}  // namespace tutti

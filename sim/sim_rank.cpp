@@ -1,0 +1,83 @@
+#include "sim/sim_rank.hpp"
+
+#include <simgrid/Exception.hpp>
+
+#include <utility>
+
+#include "sim/simgrid_compat.hpp"
+
+namespace tutti {
+
+SimRank::SimRank(SimStreams& streams, int index, int size, const SimOptions& options,
+                 bool reductions_are_free, Fail fail)
+    : Rank(index, size, options.seed),
+      streams_(streams),
+      reductions_are_free_(reductions_are_free),
+      fail_(std::move(fail)),
+      channels_(static_cast<std::size_t>(options.lanes)) {}
+
+Channel& SimRank::channel(int lane) {
+  const int lanes = static_cast<int>(channels_.size());
+  check(lane >= 0 && lane < lanes, "rank {} has no lane {}, the world has {}", index(), lane,
+        lanes);
+  auto& channel = channels_[static_cast<std::size_t>(lane)];
+  if (channel == nullptr) {
+    channel = std::make_unique<SimChannel>(streams_, index(), size(), lane, reductions_are_free_);
+  }
+  return *channel;
+}
+
+void SimRank::spawn(std::function<void()> task) {
+  actors_.push_back(simgrid_compat::create_actor(
+      fmt::format("rank-{}-task-{}", index(), actors_.size()), simgrid::s4u::this_actor::get_host(),
+      [this, task = std::move(task)] { guard(task); }));
+}
+
+void SimRank::run(const Program& program) {
+  actors_.push_back(simgrid::s4u::Actor::self());
+  guard([&] {
+    program(*this);
+    // A task may spawn further ones while it is joined.
+    for (std::size_t task = 1; task < actors_.size(); ++task) {
+      const simgrid::s4u::ActorPtr actor = actors_[task];
+      actor->join();
+    }
+    for (const auto& channel : channels_) {
+      if (channel != nullptr) channel->check_closed();
+    }
+    end_seconds_ = simgrid::s4u::Engine::get_clock();
+  });
+}
+
+void SimRank::kill() {
+  killed_ = true;
+  for (const simgrid::s4u::ActorPtr& actor : actors_) {
+    if (actor.get() != simgrid::s4u::Actor::self()) actor->kill();
+  }
+  simgrid::s4u::this_actor::exit();
+}
+
+void SimRank::stall() {
+  stalled_ = true;
+  simgrid::s4u::this_actor::suspend();
+}
+
+std::vector<const SimChannel*> SimRank::waiting_channels() const {
+  std::vector<const SimChannel*> waiting;
+  for (const auto& channel : channels_) {
+    if (channel != nullptr && channel->awaited_peer()) waiting.push_back(channel.get());
+  }
+  return waiting;
+}
+
+void SimRank::guard(const std::function<void()>& code) const {
+  try {
+    code();
+  } catch (const simgrid::ForcefulKillException&) {
+    throw;  // SimGrid ends an actor with it.
+  } catch (...) {
+    fail_(index(), std::current_exception());
+  }
+}
+
+}  // namespace tutti

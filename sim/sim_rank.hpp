@@ -1,0 +1,59 @@
+// SimRank: a rank as an actor, with its channels and the tasks it has spawned.
+#pragma once
+
+#include <simgrid/s4u.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/world.hpp"
+#include "sim/sim_channel.hpp"
+#include "sim/sim_world.hpp"
+
+namespace tutti {
+
+class SimRank final : public Rank {
+ public:
+  /// Called in the actor that fails; does not return.
+  using Fail = std::function<void(int rank, std::exception_ptr failure)>;
+
+  SimRank(SimStreams& streams, int index, int size, const SimOptions& options,
+          bool reductions_are_free, Fail fail);
+
+  Channel& channel(int lane = 0) override;
+  void spawn(std::function<void()> task) override;
+
+  /// The actor's code: runs `program`, joins the tasks and checks that all requests are closed.
+  void run(const Program& program);
+
+  /// Ends the actor that calls and all others of the rank, without a word.
+  [[noreturn]] void kill();
+
+  /// Suspends the actor that calls, for good.
+  void stall();
+
+  /// How the rank is: its end, or what it waits for.
+  std::optional<double> end_seconds() const { return end_seconds_; }
+  bool is_killed() const { return killed_; }
+  bool is_stalled() const { return stalled_; }
+  std::vector<const SimChannel*> waiting_channels() const;
+
+ private:
+  void guard(const std::function<void()>& code) const;
+
+  SimStreams& streams_;
+  const bool reductions_are_free_;
+  Fail fail_;
+  std::vector<std::unique_ptr<SimChannel>> channels_;
+  std::vector<simgrid::s4u::ActorPtr> actors_;  ///< The rank's own, then its tasks'.
+  std::optional<double> end_seconds_;
+  bool killed_ = false;
+  bool stalled_ = false;
+};
+
+}  // namespace tutti

@@ -1,0 +1,168 @@
+#include "sim/simulation.hpp"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+#include <xbt/log.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <string>
+
+#include "sim/simgrid_compat.hpp"
+
+namespace tutti {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr const char* context_factory = "thread";
+#else
+constexpr const char* context_factory = "raw";
+#endif
+constexpr int stack_kibibytes = 1024;
+constexpr double timing_precision_seconds = 1e-15;
+
+/// Before the engine exists. Failures are reported through the outcome, not SimGrid's log.
+std::string silence() {
+  xbt_log_control_set("root.thresh:critical root.app:file:/dev/null");
+  simgrid::s4u::Engine::set_config("contexts/factory", std::string(context_factory));
+  return "tutti";
+}
+
+/// After the engine and before the platform exists.
+void configure(NetworkModel model) {
+  using simgrid::s4u::Engine;
+  Engine::set_config("contexts/stack-size", stack_kibibytes);
+  Engine::set_config(simgrid_compat::timing_precision_key, timing_precision_seconds);
+  if (model == NetworkModel::lv08) return;
+  Engine::set_config("network/model", std::string("CM02"));
+  Engine::set_config("network/crosstraffic", false);
+  Engine::set_config("network/latency-factor", 1.0);
+  Engine::set_config("network/bandwidth-factor", 1.0);
+  Engine::set_config("network/weight-S", 0.0);
+  Engine::set_config("network/TCP-gamma", 1e300);
+}
+
+/// Ends the process at once: the engine's and the caller's destructors have nothing to say here.
+[[noreturn]] void leave() {
+  std::cout.flush();
+  std::fflush(nullptr);
+  _exit(0);
+}
+
+}  // namespace
+
+Simulation::Simulation(const Shape& shape, const SimOptions& options, Outcome& outcome,
+                       std::span<double> end_seconds)
+    : shape_(shape),
+      outcome_(outcome),
+      end_seconds_(end_seconds),
+      streams_(static_cast<int>(end_seconds.size()), options.eager_bytes),
+      engine_(silence()) {
+  configure(options.model);
+  build_platform();
+  const int size = static_cast<int>(end_seconds.size());
+  for (int rank = 0; rank < size; ++rank) {
+    const Host& host = shape.hosts[static_cast<std::size_t>(rank)];
+    ranks_.push_back(std::make_unique<SimRank>(
+        streams_, rank, size, options, !host.reduction_bytes_per_second.has_value(),
+        [this](int failed, std::exception_ptr failure) { fail(failed, std::move(failure)); }));
+  }
+}
+
+void Simulation::build_platform() {
+  simgrid::s4u::NetZone* const zone = simgrid_compat::create_zone(engine_, "shape");
+  for (std::size_t rank = 0; rank < end_seconds_.size(); ++rank) {
+    const Host& host = shape_.hosts[rank];
+    hosts_.push_back(simgrid_compat::create_host(*zone, host.name,
+                                                 host.reduction_bytes_per_second.value_or(1.0)));
+  }
+  // Only what the ranks use: a shape may have many more hosts and links.
+  std::vector<simgrid::s4u::Link*> links(shape_.links.size(), nullptr);
+  const auto link_at = [&](std::size_t index) {
+    if (links[index] == nullptr) {
+      const Link& link = shape_.links[index];
+      links[index] = simgrid_compat::create_link(*zone, link.name, link.bandwidth_bytes_per_second);
+      links[index]->set_latency(link.latency_seconds)->seal();
+    }
+    return links[index];
+  };
+  for (std::size_t from = 0; from < hosts_.size(); ++from) {
+    for (std::size_t to = 0; to < hosts_.size(); ++to) {
+      if (from == to) continue;
+      std::vector<simgrid::s4u::LinkInRoute> route;
+      for (const int link : shape_.route(static_cast<int>(from), static_cast<int>(to))) {
+        route.emplace_back(link_at(static_cast<std::size_t>(link)));
+      }
+      simgrid_compat::add_route(*zone, hosts_[from], hosts_[to], route);
+    }
+  }
+  zone->seal();
+}
+
+void Simulation::run(const Program& program) {
+  std::vector<simgrid::s4u::ActorPtr> actors;
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    actors.push_back(simgrid_compat::create_actor(fmt::format("rank-{}", rank), hosts_[rank],
+                                                  [&, rank] { ranks_[rank]->run(program); }));
+  }
+  streams_.set_receivers(std::move(actors));
+  simgrid::s4u::Engine::on_deadlock_cb([this] { report_deadlock(); });
+  try {
+    engine_.run();
+    check_end();
+  } catch (...) {
+    fail(-1, std::current_exception());
+  }
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    end_seconds_[rank] = ranks_[rank]->end_seconds().value();
+  }
+  outcome_.status = Outcome::Status::success;
+  leave();
+}
+
+void Simulation::fail(int rank, std::exception_ptr failure) {
+  outcome_.record(rank, std::move(failure));
+  leave();
+}
+
+void Simulation::check_end() const {
+  for (const auto& rank : ranks_) {
+    if (!rank->is_killed()) continue;
+    throw Error(ErrorKind::peer_lost, fmt::format("rank {} was killed", rank->index()),
+                rank->index());
+  }
+  streams_.check_all_received();
+}
+
+void Simulation::report_deadlock() {
+  fail(-1, std::make_exception_ptr(describe_deadlock()));
+}
+
+Error Simulation::describe_deadlock() const {
+  constexpr std::size_t most_shown = 16;
+  std::vector<std::string> causes, waits;
+  int widow = -1;  // A rank that waits for one that has ended.
+  for (const auto& rank : ranks_) {
+    if (rank->is_killed()) continue;
+    if (rank->is_stalled()) causes.push_back(fmt::format("rank {} is stalled", rank->index()));
+    for (const SimChannel* const channel : rank->waiting_channels()) {
+      const SimRank& peer = *ranks_[static_cast<std::size_t>(*channel->awaited_peer())];
+      const std::string wait = channel->describe_wait();
+      if (!peer.is_killed() && !peer.end_seconds()) {
+        waits.push_back(wait);
+        continue;
+      }
+      causes.push_back(wait + (peer.is_killed() ? ", which was killed" : ", which has ended"));
+      if (widow < 0) widow = rank->index();
+    }
+  }
+  causes.insert(causes.end(), waits.begin(), waits.end());
+  const std::size_t hidden = causes.size() - std::min(causes.size(), most_shown);
+  causes.resize(causes.size() - hidden);
+  const std::string more = hidden > 0 ? fmt::format("; and {} more", hidden) : "";
+  return Error(widow < 0 ? ErrorKind::deadlock : ErrorKind::peer_lost,
+               fmt::format("no rank can go on: {}{}", fmt::join(causes, "; "), more), widow);
+}
+
+}  // namespace tutti

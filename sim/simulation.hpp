@@ -1,0 +1,45 @@
+// Simulation: one run of a program on SimGrid, in a process of its own.
+#pragma once
+
+#include <simgrid/s4u.hpp>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/outcome.hpp"
+#include "sim/sim_channel.hpp"
+#include "sim/sim_rank.hpp"
+#include "sim/sim_world.hpp"
+#include "topologies/shape.hpp"
+
+namespace tutti {
+
+/// Runs once. The process must not have used SimGrid before and must not do anything else.
+class Simulation {
+ public:
+  /// The outcome and each rank's end are written there; the number of ranks is
+  /// `end_seconds.size()`.
+  Simulation(const Shape& shape, const SimOptions& options, Outcome& outcome,
+             std::span<double> end_seconds);
+
+  /// Runs `program` on all ranks and ends the process with the outcome recorded.
+  [[noreturn]] void run(const Program& program);
+
+ private:
+  void build_platform();
+  [[noreturn]] void fail(int rank, std::exception_ptr failure);
+  [[noreturn]] void report_deadlock();
+  Error describe_deadlock() const;
+  void check_end() const;
+
+  const Shape& shape_;
+  Outcome& outcome_;
+  const std::span<double> end_seconds_;
+  SimStreams streams_;
+  simgrid::s4u::Engine engine_;
+  std::vector<simgrid::s4u::Host*> hosts_;
+  std::vector<std::unique_ptr<SimRank>> ranks_;
+};
+
+}  // namespace tutti

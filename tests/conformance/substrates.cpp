@@ -1,0 +1,148 @@
+#include "tests/conformance/substrates.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iterator>
+
+#include "collectives/plan.hpp"
+#include "collectives/plan_check.hpp"
+#include "tests/support/loopback_world.hpp"
+#ifdef TUTTI_TEST_SIM
+#include "sim/sim_world.hpp"
+#endif
+#ifdef TUTTI_TEST_SHM
+#include "exec/fork_world.hpp"
+#endif
+
+namespace tutti {
+namespace {
+
+Substrate plan() {
+  return {.name = "plan",
+          .make = [](int size, WorldOptions options) -> std::unique_ptr<World> {
+            return std::make_unique<PlanWorld>(size, options.lanes, options.seed);
+          },
+          .moves_data = false,
+          .end_seconds =
+              [](World& world) {
+                return replay(dynamic_cast<PlanWorld&>(world).plan(),
+                              CostModel{0.0, 0.0, gamma_seconds_per_byte});
+              }};
+}
+
+Substrate loopback(std::string name, std::size_t eager_bytes) {
+  return {.name = std::move(name),
+          .make = [eager_bytes](int size, WorldOptions options) -> std::unique_ptr<World> {
+            return std::make_unique<LoopbackWorld>(size, LoopbackOptions{.eager_bytes = eager_bytes,
+                                                                         .lanes = options.lanes,
+                                                                         .seed = options.seed});
+          }};
+}
+
+#ifdef TUTTI_TEST_SIM
+// Links so fast that only reductions take time worth speaking of.
+Substrate sim(std::string name, std::size_t eager_bytes) {
+  return {
+      .name = std::move(name),
+      .make = [eager_bytes](int size, WorldOptions options) -> std::unique_ptr<World> {
+        const Star star{.hosts = size,
+                        .bandwidth_bytes_per_second = 1e18,
+                        .latency_seconds = 1e-12,
+                        .reduction_bytes_per_second = 1.0 / gamma_seconds_per_byte};
+        return std::make_unique<SimWorld>(
+            build_star(star), size,
+            SimOptions{.eager_bytes = eager_bytes, .lanes = options.lanes, .seed = options.seed});
+      },
+      .end_seconds = [](World& world) { return dynamic_cast<SimWorld&>(world).end_seconds(); }};
+}
+#endif
+
+#ifdef TUTTI_TEST_SHM
+Substrate shm() {
+  return {.name = "shm", .make = [](int size, WorldOptions options) -> std::unique_ptr<World> {
+            return std::make_unique<ForkWorld>(
+                size, ForkOptions{.lanes = options.lanes, .seed = options.seed});
+          }};
+}
+#endif
+
+std::vector<Substrate> select(const std::function<bool(const Substrate&)>& wanted) {
+  const std::vector<Substrate> all = all_substrates();
+  std::vector<Substrate> selected;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(selected), wanted);
+  return selected;
+}
+
+void write(Note& note, const std::exception& error) {
+  note.set = true;
+  std::snprintf(note.text, sizeof note.text, "%s", error.what());
+}
+
+}  // namespace
+
+std::vector<Substrate> all_substrates() {
+  return {
+      plan(),
+      loopback("loopback", 0),
+      loopback("loopback_eager", std::size_t{1} << 16),
+#ifdef TUTTI_TEST_SIM
+      sim("sim", 0),
+      sim("sim_eager", std::size_t{1} << 16),
+#endif
+#ifdef TUTTI_TEST_SHM
+      shm(),
+#endif
+  };
+}
+
+std::vector<Substrate> moving_substrates() {
+  return select([](const Substrate& substrate) { return substrate.moves_data; });
+}
+
+std::vector<Substrate> virtual_time_substrates() {
+  return select([](const Substrate& substrate) { return substrate.end_seconds != nullptr; });
+}
+
+void PrintTo(const Substrate& substrate, std::ostream* stream) {
+  *stream << substrate.name;
+}
+
+std::string substrate_name(const testing::TestParamInfo<Substrate>& info) {
+  return info.param.name;
+}
+
+Note* allocate_notes(World& world) {
+  const auto count = static_cast<std::size_t>(world.size());
+  auto* const notes = reinterpret_cast<Note*>(world.allocate(count * sizeof(Note)));
+  std::uninitialized_default_construct_n(notes, count);
+  return notes;
+}
+
+void note_error(Note& note, const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    write(note, error);
+    note.kind = error.kind();
+  } catch (const ContractError& error) {
+    write(note, error);
+    note.is_contract_error = true;
+  }
+}
+
+Error error_of_run(World& world, const Program& program) {
+  try {
+    world.run(program);
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "the run ended without an error";
+  return Error(ErrorKind::usage, "no error");
+}
+
+Block own_block(std::vector<float>& storage) {
+  return Block{reinterpret_cast<std::byte*>(storage.data()), storage.size(), DType::float32};
+}
+
+}  // namespace tutti

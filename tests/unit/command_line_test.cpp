@@ -1,0 +1,214 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "run_tutti.hpp"
+
+namespace tutti {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr auto star = "--topology topologies/star.yaml ";
+
+TEST(CommandLine, HelpIsEverywhereAndHasExamples) {
+  for (const char* command : {"", "verify", "bench", "simulate", "crossover"}) {
+    const CommandResult result = run_tutti(std::string(command) + " --help");
+    EXPECT_EQ(result.exit_code, 0) << command;
+    EXPECT_THAT(result.output, AllOf(HasSubstr("Examples:"), HasSubstr("Exit codes:"))) << command;
+    EXPECT_THAT(result.errors, IsEmpty()) << command;
+  }
+}
+
+TEST(CommandLine, TheVersionIsPrinted) {
+  EXPECT_THAT(run_tutti("--version").output, StartsWith("tutti 0."));
+}
+
+TEST(CommandLine, AUsageErrorExitsWith2AndPrintsOnlyOnStderr) {
+  for (const char* arguments : {"",
+                                "frobnicate",
+                                "bench",
+                                "bench allreduce --frobnicate",
+                                "bench allreduce --ranks 0",
+                                "bench allreduce --ranks many",
+                                "bench allreduce -n 0",
+                                "bench allreduce -b 2K -e 1K",
+                                "bench allreduce -b 1X",
+                                "bench allreduce -f 1",
+                                "bench allreduce --timeout 0",
+                                "bench allreduce --format xml",
+                                "bench allreduce --transport pigeon",
+                                "bench allreduce -d int32 -o average",
+                                "bench broadcast -r 4 --ranks 4",
+                                "bench allreduce -o replace",
+                                "verify --dtype float8",
+                                "verify --dtype ''",
+                                "verify --transport tcp",
+                                "verify --seed x",
+                                "simulate allreduce",
+                                "simulate allreduce --topology nowhere.yaml",
+                                "crossover",
+                                "crossover --topology topologies/star.yaml --model exact",
+                                "crossover --topology topologies/star.yaml --set hosts=0",
+                                "crossover --topology topologies/star.yaml --ranks 1 --measure"}) {
+    const CommandResult result = run_tutti(arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments << '\n' << result.errors;
+    EXPECT_THAT(result.errors, StartsWith("tutti: ")) << arguments;
+    EXPECT_THAT(result.output, IsEmpty()) << arguments;
+  }
+}
+
+TEST(CommandLine, AnUnknownNameListsTheValidOnes) {
+  EXPECT_THAT(run_tutti("bench allredcue").errors,
+              HasSubstr("allreduce, broadcast, allgather, reduce_scatter"));
+  EXPECT_THAT(run_tutti("bench allreduce --algo ring,rign").errors,
+              AllOf(HasSubstr("'rign'"), HasSubstr("ring, ring_gloo, tree, recursive_doubling")));
+  EXPECT_THAT(run_tutti("bench allreduce -d float --sizes 1K -n 1").exit_code, 0);
+  EXPECT_THAT(run_tutti("verify --dtype float8").errors, HasSubstr("bfloat16"));
+}
+
+TEST(CommandLine, MoreRanksThanHostsSayHowToHaveMoreHosts) {
+  EXPECT_THAT(run_tutti(std::string("simulate allreduce --ranks 64 ") + star).errors,
+              HasSubstr("--set hosts=64"));
+}
+
+TEST(CommandLine, SettingsMayComeBeforeTheCollective) {
+  const CommandResult result = run_tutti(
+      std::string("simulate --set hosts=2 --set latency=1us allreduce --sizes 4 --algo ring ") +
+      star);
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("star(2, 12.5 GB/s, 1 us)"));
+}
+
+TEST(CommandLine, MoreMemoryThanThereIsIsAnOperatingError) {
+  for (const char* size : {"1000T", "8388607T"}) {
+    const CommandResult result = run_tutti(std::string("bench allreduce --sizes ") + size);
+    EXPECT_EQ(result.exit_code, 3) << size;
+    EXPECT_THAT(result.errors, StartsWith("tutti: cannot")) << size;
+  }
+}
+
+TEST(CommandLine, AFullDiskIsAnOperatingError) {
+  const CommandResult result =
+      run_tutti(std::string("simulate allreduce -e 1K ") + star + ">/dev/full");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.errors, HasSubstr("No space left"));
+  EXPECT_EQ(run_tutti(std::string("simulate allreduce -e 1K --trace /nowhere/t ") + star).exit_code,
+            3);
+}
+
+TEST(CommandLine, AReaderThatGoesAwayIsNoCrash) {
+  const CommandResult result =
+      run_tutti(std::string("simulate allreduce -i 1K -e 100K --algo ring ") + star +
+                "| head -n 1; exit ${PIPESTATUS:-0}");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.errors, IsEmpty());
+  EXPECT_THAT(result.output, StartsWith("# tutti simulate"));
+}
+
+TEST(BenchCommand, PrintsNcclTestsColumnsAndChecksResults) {
+  const CommandResult result = run_tutti("bench allreduce --ranks 2 -b 8 -e 32K -f 8 -n 3 -w 1");
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("# Out of bounds values : 0 OK"), HasSubstr("# Avg bus bandwidth"),
+                    HasSubstr("redop"), HasSubstr("#wrong"), HasSubstr("p99")));
+  std::istringstream lines(result.output);
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) rows += line.front() != '#';
+  EXPECT_EQ(rows, 5 * 5);
+}
+
+TEST(BenchCommand, EveryCollectiveIsRightForEveryDtype) {
+  for (const char* collective : {"allreduce", "broadcast", "allgather", "reduce_scatter"}) {
+    for (const char* dtype :
+         {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32", "int64"}) {
+      const CommandResult result =
+          run_tutti(std::string("bench --ranks 3 --sizes 0,24,4099 -n 1 -w 0 --json -r 1 ") +
+                    collective + " -d " + dtype);
+      EXPECT_EQ(result.exit_code, 0) << collective << ' ' << dtype << ' ' << result.errors;
+      std::istringstream lines(result.output);
+      for (std::string line; std::getline(lines, line);) {
+        EXPECT_EQ(nlohmann::json::parse(line)["wrong"], 0) << line;
+      }
+    }
+  }
+}
+
+TEST(BenchCommand, AJsonRowHasTheDocumentedKeysInOrder) {
+  const CommandResult result = run_tutti("bench allgather --ranks 2 --sizes 1027 -n 4 -w 0 --json");
+  const auto row = nlohmann::ordered_json::parse(result.output);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : row.items()) keys.push_back(key);
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{"collective", "algo", "ranks", "bytes", "count", "dtype",
+                                      "op", "root", "time_us", "p50_us", "p99_us", "algbw", "busbw",
+                                      "wrong", "transport", "model", "lower_bound_us", "note"}));
+  EXPECT_EQ(row["bytes"], 1024);  // Rounded down to whole elements.
+  EXPECT_EQ(row["count"], 256);
+  EXPECT_EQ(row["op"], "none");
+  EXPECT_EQ(row["root"], -1);
+  EXPECT_EQ(row["transport"], "shm");
+  EXPECT_TRUE(row["model"].is_null());
+  EXPECT_TRUE(row["lower_bound_us"].is_null());
+  EXPECT_LE(row["p50_us"], row["p99_us"]);
+  EXPECT_DOUBLE_EQ(row["busbw"], row["algbw"].get<double>() / 2);
+}
+
+TEST(BenchCommand, OneRankHasNoBusBandwidth) {
+  const CommandResult result = run_tutti("bench allreduce --ranks 1 --sizes 1K -n 2 --json");
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("\"busbw\":null"), Not(HasSubstr("nan"))));
+}
+
+TEST(BenchCommand, MoreRanksThanCoresAreSaidOnStderrAndInEveryRow) {
+  const CommandResult result = run_tutti(
+      "bench allreduce --ranks 200 --algo tree --sizes 4 -n 1 "
+      "-w 0 --json");
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.errors, HasSubstr("oversubscribed: 200 ranks share"));
+  EXPECT_THAT(result.output, HasSubstr("\"note\":\"oversubscribed"));
+}
+
+TEST(BenchCommand, CsvHasAHeaderAndAsManyFieldsInEachLine) {
+  const CommandResult result =
+      run_tutti("bench reduce_scatter --ranks 2 --sizes 1K,2K -n 1 --format csv -o max");
+  std::istringstream lines(result.output);
+  std::string header, row;
+  std::getline(lines, header);
+  EXPECT_THAT(header, StartsWith("collective,algo,ranks,bytes,count,dtype,op,root,time_us,"));
+  int rows = 0;
+  for (; std::getline(lines, row); ++rows) {
+    EXPECT_EQ(std::count(row.begin(), row.end(), ','),
+              std::count(header.begin(), header.end(), ','));
+    EXPECT_THAT(row, StartsWith("\"reduce_scatter\",\"ring\",2,"));
+  }
+  EXPECT_EQ(rows, 2);
+}
+
+TEST(Trace, HasOneWholeJsonLineForEachFinishedRequestOfEachRank) {
+  for (const std::string& command : {std::string("bench allreduce --ranks 4 -n 2 -w 1 -c 0"),
+                                     std::string("simulate allreduce --ranks 4 ") + star}) {
+    const std::string file = testing::TempDir() + "tutti_trace.jsonl";
+    const CommandResult result = run_tutti(command + " --algo ring --sizes 64K --trace " + file);
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    std::istringstream lines(read_text(file));
+    int count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+      const auto record = nlohmann::json::parse(line);
+      EXPECT_EQ(record["call"], "allreduce_ring");
+      EXPECT_EQ(record["bytes"], 16384);
+    }
+    // 4 ranks, 6 steps, a send and a receive in each, in every run.
+    EXPECT_EQ(count, 4 * 6 * 2 * (command.front() == 'b' ? 3 : 1));
+    std::remove(file.c_str());
+  }
+}
+
+}  // namespace
+}  // namespace tutti

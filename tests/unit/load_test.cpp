@@ -1,0 +1,198 @@
+#include "topologies/load.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace tutti {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A file in the temporary folder for as long as the object lives.
+class StarFile : public testing::Test {
+ protected:
+  ~StarFile() override { std::filesystem::remove(path_); }
+
+  const std::string& write(const std::string& text) {
+    std::ofstream(path_, std::ios::binary) << text;
+    return path_;
+  }
+
+  /// The error of loading a file with this text; the file's name is written FILE.
+  std::string refusal(const std::string& text, const std::vector<std::string>& settings = {}) {
+    write(text);
+    try {
+      load_shape(path_, settings);
+    } catch (const ShapeError& error) {
+      std::string what = error.what();
+      const std::size_t at = what.find(path_);
+      return at == std::string::npos ? what : what.replace(at, path_.size(), "FILE");
+    }
+    return "no error";
+  }
+
+  const std::string path_ =
+      std::filesystem::temp_directory_path() / fmt::format("tutti-load-test-{}.yaml", getpid());
+};
+
+constexpr const char* good = "hosts: 4\nbandwidth: 10GBps\nlatency: 2us\n";
+
+TEST_F(StarFile, TheShippedStarIsTheOneOfTheKnownValues) {
+  const Shape shape = load_shape("topologies/star.yaml");
+  EXPECT_EQ(shape.name, "star(8, 12.5 GB/s, 5 us)");
+  EXPECT_EQ(shape.file, "topologies/star.yaml");
+  EXPECT_FALSE(shape.hosts[0].reduction_bytes_per_second.has_value());
+}
+
+TEST_F(StarFile, AllKeysAreRead) {
+  const Shape shape = load_shape(write(std::string(good) + "shape: star\nreduction: 8GBps\n"));
+  EXPECT_EQ(shape.size(), 4);
+  EXPECT_DOUBLE_EQ(shape.bandwidth_bytes_per_second(0, 1), 10e9);
+  EXPECT_DOUBLE_EQ(shape.latency_seconds(0, 1), 2e-6);
+  EXPECT_DOUBLE_EQ(shape.hosts[3].reduction_bytes_per_second.value(), 8e9);
+}
+
+TEST_F(StarFile, SettingsReplaceTheFilesValuesAndTheLastWins) {
+  const Shape shape =
+      load_shape(write(good), {"hosts=9", "hosts=16", "bandwidth=100Gbps", "reduction=1GBps"});
+  EXPECT_EQ(shape.size(), 16);
+  EXPECT_DOUBLE_EQ(shape.bandwidth_bytes_per_second(0, 15), 12.5e9);
+  EXPECT_DOUBLE_EQ(shape.hosts[0].reduction_bytes_per_second.value(), 1e9);
+}
+
+TEST_F(StarFile, ASettingMayMendAFile) {
+  EXPECT_EQ(load_shape(write("hosts: many\nbandwidth: 1GBps\nlatency: 1us\n"), {"hosts=2"}).size(),
+            2);
+}
+
+TEST_F(StarFile, ANumberWithoutUnitIsRefusedWithFileAndLine) {
+  EXPECT_EQ(refusal("hosts: 4\nbandwidth: 10\nlatency: 2us\n"),
+            "FILE:2: bandwidth: '10' has no unit, expected for example 12.5GBps or 100Gbps");
+  EXPECT_EQ(refusal("hosts: 4\nbandwidth: 10GBps\nlatency: 0\n"),
+            "FILE:3: latency: '0' has no unit, expected for example 5us");
+}
+
+TEST_F(StarFile, AnUnknownUnitIsRefusedWithTheValidOnes) {
+  EXPECT_THAT(refusal("hosts: 4\nbandwidth: 10GB\nlatency: 2us\n"),
+              AllOf(StartsWith("FILE:2: "), HasSubstr("'GB'"), HasSubstr("Bps")));
+  EXPECT_THAT(refusal("hosts: 4\nbandwidth: 1GBps\nlatency: 2 min\n"),
+              AllOf(StartsWith("FILE:3: "), HasSubstr("'min'"), HasSubstr("ns, us, ms or s")));
+}
+
+TEST_F(StarFile, AnUnknownKeyIsRefusedWithTheNearestValidOne) {
+  EXPECT_EQ(refusal("hosts: 4\nbandwith: 10GBps\n"),
+            "FILE:2: unknown key 'bandwith', the nearest valid one is 'bandwidth' "
+            "(all: shape, hosts, bandwidth, latency, reduction)");
+}
+
+TEST_F(StarFile, ANegativeValueIsRefusedWithFileAndLine) {
+  EXPECT_THAT(refusal("hosts: 4\nbandwidth: -1GBps\nlatency: 2us\n"),
+              AllOf(StartsWith("FILE:2: bandwidth: "), HasSubstr("negative")));
+  EXPECT_THAT(refusal("hosts: 4\nbandwidth: 1GBps\nlatency: -2us\n"),
+              AllOf(StartsWith("FILE:3: latency: "), HasSubstr("negative")));
+  EXPECT_THAT(refusal("hosts: -4\nbandwidth: 1GBps\nlatency: 2us\n"),
+              AllOf(StartsWith("FILE:1: hosts: '-4'"), HasSubstr("from 1 to")));
+}
+
+TEST_F(StarFile, AnImpossibleNumberOfHostsIsRefused) {
+  for (const char* hosts : {"0", "65537", "99999999999999999999", "8.5", "eight", "''"}) {
+    EXPECT_THAT(refusal(fmt::format("hosts: {}\nbandwidth: 1GBps\nlatency: 2us\n", hosts)),
+                AllOf(StartsWith("FILE:1: hosts: "), HasSubstr("from 1 to 65536")));
+  }
+}
+
+TEST_F(StarFile, AnInfiniteOrZeroBandwidthIsRefused) {
+  for (const char* bandwidth : {"inf GBps", "nan GBps", "1e999GBps", "0GBps"}) {
+    EXPECT_THAT(refusal(fmt::format("hosts: 4\nbandwidth: {}\nlatency: 2us\n", bandwidth)),
+                StartsWith("FILE:2: bandwidth: "));
+  }
+}
+
+TEST_F(StarFile, AMissingKeyIsNamed) {
+  EXPECT_EQ(refusal("hosts: 4\nlatency: 2us\n"), "FILE: the key 'bandwidth' is missing");
+}
+
+TEST_F(StarFile, ARepeatedKeyIsRefusedWithBothLines) {
+  EXPECT_EQ(refusal(std::string(good) + "hosts: 5\n"),
+            "FILE:4: hosts is given twice, first at " + path_ + ":1");
+}
+
+TEST_F(StarFile, AnythingButOneMapOfScalarsIsRefusedWithItsLine) {
+  EXPECT_THAT(refusal("hosts: [1, 2]\n"), StartsWith("FILE:1: hosts has no single value"));
+  EXPECT_THAT(refusal("hosts: 4\n? [a]\n: 5\n"), StartsWith("FILE:2: a key is not a word"));
+  EXPECT_THAT(refusal("- hosts\n- 4\n"), StartsWith("FILE:1: not one set of"));
+  EXPECT_THAT(refusal(""), StartsWith("FILE:1: not one set of"));
+  EXPECT_THAT(refusal("hosts: 4\n---\nhosts: 5\n"), StartsWith("FILE:3: not one set of"));
+  EXPECT_THAT(refusal("hosts: 4\nbandwidth: {1GBps\n"),
+              AllOf(StartsWith("FILE:"), HasSubstr("not valid YAML")));
+}
+
+TEST_F(StarFile, AnotherShapeIsRefused) {
+  EXPECT_THAT(refusal(std::string(good) + "shape: torus\n"),
+              AllOf(StartsWith("FILE:4: shape: 'torus'"), HasSubstr("expected star")));
+}
+
+TEST_F(StarFile, AFileThatCannotBeReadIsRefusedWithTheReason) {
+  EXPECT_THROW(load_shape("no/such/file.yaml"), ShapeError);
+  EXPECT_THROW(load_shape("topologies"), ShapeError);
+  try {
+    load_shape("no/such/file.yaml");
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "no/such/file.yaml: cannot be opened: No such file or directory");
+  }
+}
+
+TEST_F(StarFile, HostileTextEndsInABoundedError) {
+  EXPECT_THAT(refusal(std::string(2 << 20, 'a')), HasSubstr("larger than 1048576 bytes"));
+  EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("not valid YAML"));
+  EXPECT_THAT(refusal(std::string("hosts: 4\n\0\x01\xff", 12)), StartsWith("FILE:"));
+  EXPECT_LT(refusal(std::string(500000, 'k') + ": 1\n").size(), 400u);
+  EXPECT_LT(refusal("hosts: " + std::string(500000, '9') + "\n").size(), 400u);
+  EXPECT_THROW(load_shape("/dev/zero"), ShapeError);
+}
+
+TEST_F(StarFile, ABadSettingIsNamedInTheFilesPlace) {
+  EXPECT_EQ(refusal(good, {"latency=5"}),
+            "--set latency=5: latency: '5' has no unit, expected for example 5us");
+  EXPECT_THAT(refusal(good, {"host=5"}),
+              AllOf(StartsWith("--set host=5: unknown key 'host'"), HasSubstr("'hosts'")));
+  EXPECT_THAT(refusal(good, {"hosts"}), StartsWith("--set hosts: expected KEY=VALUE"));
+}
+
+TEST(Units, BandwidthsAreBytesPerSecond) {
+  EXPECT_DOUBLE_EQ(parse_bandwidth("12.5GBps"), 12.5e9);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("100 Gbps"), 12.5e9);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("1kBps"), 1e3);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("512MiBps"), 512.0 * 1024 * 1024);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("2GiBps"), 2.0 * 1024 * 1024 * 1024);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("8Kibps"), 1024.0);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("1Tbps"), 125e9);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("3Bps"), 3.0);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("1e3MBps"), 1e9);
+}
+
+TEST(Units, DurationsAreSeconds) {
+  EXPECT_DOUBLE_EQ(parse_duration("5us"), 5e-6);
+  EXPECT_DOUBLE_EQ(parse_duration("1.5 ms"), 1.5e-3);
+  EXPECT_DOUBLE_EQ(parse_duration("250ns"), 250e-9);
+  EXPECT_DOUBLE_EQ(parse_duration("0s"), 0.0);
+}
+
+TEST(Units, AMistypedUnitIsRefused) {
+  for (const char* text :
+       {"", " ", "GBps", "5", "5 ", "5gbps", "5GB/s", "5KBps", "-1Bps", "0Bps"}) {
+    EXPECT_THROW(parse_bandwidth(text), ShapeError) << text;
+  }
+  for (const char* text : {"", "us", "5", "5sec", "5 u s", "-1s", "infs"}) {
+    EXPECT_THROW(parse_duration(text), ShapeError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,160 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "run_tutti.hpp"
+
+namespace tutti {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr auto star = "--topology topologies/star.yaml ";
+
+nlohmann::json simulated_row(const std::string& arguments) {
+  const CommandResult result = run_tutti(std::string("simulate --json ") + star + arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  return nlohmann::json::parse(result.output);
+}
+
+// Published: NVIDIA/nccl issue 1712's scenario on a star of 12.5 GB/s and 5 us.
+TEST(SimulateCommand, TheRingsBusBandwidthAtOneMebibyteFallsWithTheRanks) {
+  const std::pair<int, double> known[] = {{2, 11.17}, {4, 10.09}, {8, 8.46}, {16, 6.40}};
+  for (const auto& [ranks, gigabytes_per_second] : known) {
+    const auto row =
+        simulated_row("allreduce --algo ring --sizes 1M --set hosts=" + std::to_string(ranks));
+    // The known values are rounded to two digits.
+    EXPECT_NEAR(row["busbw"], gigabytes_per_second, 0.005 + 1e-9) << ranks;
+  }
+}
+
+TEST(SimulateCommand, TheRingsBusBandwidthAtOneGibibyteIsTheLinks) {
+  for (const int ranks : {2, 4, 8, 16}) {
+    const auto row =
+        simulated_row("allreduce --algo ring --sizes 1G --set hosts=" + std::to_string(ranks));
+    EXPECT_NEAR(row["busbw"], 12.5, 0.05) << ranks;  // The known value has one digit.
+    EXPECT_EQ(row["note"], "bandwidth-bound");
+  }
+}
+
+TEST(SimulateCommand, AJsonRowHasTheDocumentedKeysInOrder) {
+  const CommandResult result =
+      run_tutti(std::string("simulate reduce_scatter --sizes 64 --json ") + star);
+  const auto row = nlohmann::ordered_json::parse(result.output);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : row.items()) keys.push_back(key);
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{"collective", "algo", "ranks", "bytes", "count", "dtype",
+                                      "op", "root", "time_us", "p50_us", "p99_us", "algbw", "busbw",
+                                      "wrong", "engine", "model", "lower_bound_us", "note"}));
+  EXPECT_EQ(row["ranks"], 8);
+  EXPECT_EQ(row["time_us"], row["p50_us"]);
+  EXPECT_EQ(row["time_us"], row["p99_us"]);
+  EXPECT_TRUE(row["wrong"].is_null());
+  EXPECT_EQ(row["note"], "latency-bound");
+  EXPECT_THAT(row["model"].get<std::string>(), HasSubstr("CM02"));
+  EXPECT_NEAR(row["lower_bound_us"], 15.0, 1e-9);  // 3 messages of 5 us in a row.
+}
+
+TEST(SimulateCommand, NoAlgorithmBeatsTheLowerBound) {
+  for (const char* collective : {"allreduce", "broadcast", "allgather", "reduce_scatter"}) {
+    for (const char* ranks : {"2", "3", "5", "8"}) {
+      const CommandResult result = run_tutti(
+          std::string("simulate --json --set reduction=10GBps --sizes 4,1K,1M,64M -r 1 ") + star +
+          collective + " --ranks " + ranks);
+      ASSERT_EQ(result.exit_code, 0) << result.errors;
+      std::istringstream lines(result.output);
+      for (std::string line; std::getline(lines, line);) {
+        const auto row = nlohmann::json::parse(line);
+        // A part in a million for the rounding of SimGrid's clock.
+        EXPECT_GE(row["time_us"].get<double>() * (1 + 1e-6), row["lower_bound_us"].get<double>())
+            << line;
+      }
+    }
+  }
+}
+
+TEST(SimulateCommand, CheckingMovesRealDataInTheSameTime) {
+  const auto ghosts = simulated_row("allreduce --algo ring --sizes 100K --ranks 5");
+  const auto checked = simulated_row("allreduce --algo ring --sizes 100K --ranks 5 -c 1");
+  EXPECT_EQ(checked["wrong"], 0);
+  EXPECT_EQ(ghosts["time_us"], checked["time_us"]);
+}
+
+TEST(SimulateCommand, TheTableNamesTheModel) {
+  const CommandResult result =
+      run_tutti(std::string("simulate allreduce -e 1K --model lv08 -n 7 -w 1 ") + star);
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("LV08"), HasSubstr("bound"), HasSubstr("star(8")));
+}
+
+TEST(CrossoverCommand, RingBeatsTreeFromTheKnownSizesOn) {
+  const std::pair<int, double> known[] = {
+      {4, 50.0e3}, {8, 117.6e3}, {16, 224.5e3}, {32, 403.1e3}, {64, 710.3e3}};
+  for (const auto& [ranks, bytes] : known) {
+    const CommandResult result =
+        run_tutti(std::string("crossover --json ") + star + "--set hosts=" + std::to_string(ranks));
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    const auto crossovers = nlohmann::json::parse(result.output)["simulated"]["crossovers"];
+    ASSERT_EQ(crossovers.size(), 1u) << ranks;
+    EXPECT_EQ(crossovers[0]["from"], "tree");
+    EXPECT_EQ(crossovers[0]["to"], "ring");
+    // The known values have four digits; parts that differ by an element move it a little more.
+    EXPECT_NEAR(crossovers[0]["bytes"], bytes, 0.001 * bytes) << ranks;
+  }
+}
+
+TEST(CrossoverCommand, SaysWhoWinsWhyAndWhere) {
+  const CommandResult result = run_tutti(std::string("crossover --ranks 4 ") + star);
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("crossover: tree -> ring at 50.0 kB"),
+                    HasSubstr("latency: 4 messages in a row, not 6"),
+                    HasSubstr("bandwidth: 1.50 n bytes moved in a row, not 4.00 n")));
+}
+
+TEST(CrossoverCommand, WithoutACrossoverSaysWhoWinsThroughout) {
+  const CommandResult result = run_tutti(std::string("crossover broadcast --ranks 4 ") + star);
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("crossover: none, binomial wins from 1.0 kB to 16.8 MB"));
+}
+
+TEST(CrossoverCommand, JsonHasTheDocumentedKeys) {
+  const CommandResult result =
+      run_tutti(std::string("crossover --json --ranks 4 --algo all --sizes 1M,1K ") + star);
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_FALSE(json.contains("measured"));
+  const auto& rows = json["simulated"]["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  for (const auto& row : rows) {
+    for (const char* key : {"bytes", "count", "times_us", "winner", "margin", "reason"}) {
+      EXPECT_TRUE(row.contains(key)) << key;
+    }
+    EXPECT_EQ(row["times_us"].size(), 5u);
+  }
+  EXPECT_EQ(rows[0]["bytes"], 1024);
+}
+
+TEST(CrossoverCommand, MeasuringPrintsPredictedAndMeasuredSideBySide) {
+  const CommandResult result =
+      run_tutti(std::string("crossover --json --measure --ranks 4 --sizes 1K,1M,16M -n 3 ") + star);
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_GT(json["fit"]["alpha_us"], 0.0);
+  EXPECT_GE(json["fit"]["beta_ns_per_byte"], 0.0);
+  EXPECT_TRUE(json.contains("ratios"));
+  for (const char* side : {"simulated", "measured"}) {
+    ASSERT_EQ(json[side]["rows"].size(), 3u) << side;
+    EXPECT_TRUE(json[side]["crossovers"].is_array()) << side;
+    for (const auto& row : json[side]["rows"]) {
+      for (const auto& [algorithm, time] : row["times_us"].items()) {
+        EXPECT_GT(time, 0.0) << side << ' ' << algorithm;
+      }
+    }
+  }
+  EXPECT_EQ(json["measured"]["rows"][0]["predicted_over_measured"].size(), 2u);
+}
+
+}  // namespace
+}  // namespace tutti

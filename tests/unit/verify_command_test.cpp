@@ -1,0 +1,137 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "collectives/ring.hpp"
+#include "exec/fork_world.hpp"
+#include "exec/gloo_reference.hpp"
+#include "experiments/measure.hpp"
+#include "experiments/verify.hpp"
+#include "run_tutti.hpp"
+
+namespace tutti {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+nlohmann::json verified(const std::string& arguments) {
+  const CommandResult result = run_tutti("verify --json " + arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.output << result.errors;
+  return nlohmann::json::parse(result.output);
+}
+
+TEST(VerifyCommand, AllPassesAmongTwoThreeFourAndEightRanks) {
+  for (const int ranks : {2, 3, 4, 8}) {
+    const auto json = verified("--ranks " + std::to_string(ranks));
+    EXPECT_EQ(json["pass"], true);
+    EXPECT_EQ(json["rows"].size(), catalogue().size());
+    for (const auto& row : json["rows"]) {
+      EXPECT_EQ(row["exact"], true) << row;
+      if (!gloo_available()) continue;
+      EXPECT_EQ(row["reference"], "gloo") << row;
+      if (ranks == 2 || row["algorithm"] == "ring_gloo") {
+        EXPECT_EQ(row["gloo_bytes_equal"], true) << row;
+      }
+    }
+    ASSERT_EQ(json["counters"].size(), 2u * static_cast<unsigned>(ranks));
+    EXPECT_EQ(json["counters"][0]["difference_elements"], 0.0);
+  }
+}
+
+TEST(VerifyCommand, TheSimulatedTransportGivesTheSameRowsAsTheRealOne) {
+  const auto real = verified("--ranks 3"), simulated = verified("--ranks 3 --transport sim");
+  EXPECT_EQ(real["rows"], simulated["rows"]);
+  EXPECT_EQ(real["counters"], simulated["counters"]);
+}
+
+TEST(VerifyCommand, EveryDtypePassesAndSaysItsReference) {
+  const auto json = verified("--ranks 3 --dtype all");
+  EXPECT_EQ(json["rows"].size(), catalogue().size() * all_dtypes().size());
+  for (const auto& row : json["rows"]) {
+    const bool has_gloo = gloo_available() && row["dtype"] != "bfloat16";
+    EXPECT_EQ(row["reference"], has_gloo ? "gloo" : "serial");
+    EXPECT_EQ(row["gloo_bytes_equal"].is_null(), !has_gloo);
+  }
+}
+
+TEST(VerifyCommand, ARowHasTheDocumentedKeys) {
+  for (const auto& row : verified("--ranks 2")["rows"]) {
+    for (const char* key : {"collective", "algorithm", "ranks", "dtype", "exact",
+                            "gloo_bytes_equal", "max_error", "bound", "pass"}) {
+      EXPECT_TRUE(row.contains(key)) << key;
+    }
+  }
+}
+
+TEST(VerifyCommand, OneRankPasses) {
+  EXPECT_EQ(verified("--ranks 1")["pass"], true);
+}
+
+TEST(VerifyCommand, TheTableHasAVerdictForEachRow) {
+  const CommandResult result = run_tutti("verify --ranks 2");
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("PASS"), HasSubstr("2(N-1)T/N"), HasSubstr("# all rows pass")));
+}
+
+// An allreduce whose last rank has one bit too many in its last element.
+void broken_allreduce(Channel& channel, Block data, Op op, int) {
+  allreduce_ring(channel, data, op);
+  if (channel.rank() == channel.size() - 1) data.data[data.bytes() - 1] ^= std::byte{1};
+}
+
+Algorithm broken_algorithm() {
+  Algorithm algorithm = find_algorithm(Collective::allreduce, "ring");
+  algorithm.execute = broken_allreduce;
+  return algorithm;
+}
+
+TEST(Verify, AWrongBitOnOneRankFails) {
+  std::FILE* const file = std::tmpfile();
+  Output output(file);
+  const Algorithm algorithms[] = {broken_algorithm()};
+  VerifyFlags flags;
+  flags.ranks = 3;
+  EXPECT_FALSE(verify(flags, output, algorithms));
+  std::rewind(file);
+  std::string text(100'000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  EXPECT_THAT(text, AllOf(HasSubstr("FAIL"), HasSubstr("# FAILED")));
+}
+
+TEST(Verify, ARingThatSendsMoreThanItSaysFails) {
+  std::FILE* const file = std::tmpfile();
+  Output output(file);
+  Algorithm wasteful = find_algorithm(Collective::allreduce, "ring");
+  wasteful.execute = find_algorithm(Collective::allreduce, "naive").execute;
+  VerifyFlags flags;
+  flags.ranks = 3;
+  EXPECT_FALSE(verify(flags, output, {&wasteful, 1}));
+  std::fclose(file);
+}
+
+TEST(Meter, CountsTheElementsThatABrokenAlgorithmGetsWrong) {
+  ForkWorld world(3);
+  const TraceFile no_trace("");
+  Meter meter(world, 4096, 2, {}, no_trace);
+  const Algorithm broken = broken_algorithm();
+  const Algorithm& right = find_algorithm(Collective::allreduce, "ring");
+  const Job jobs[] = {{&right, 1024, DType::float32, Op::sum, 0},
+                      {&broken, 1024, DType::float32, Op::sum, 0}};
+  EXPECT_THAT(meter.count_wrong(jobs), ::testing::ElementsAre(0u, 1u));
+}
+
+TEST(Timing, HasTheMeanMedianAndNearestRankPercentile) {
+  const Timing timing = timing_of({4.0, 1.0, 3.0, 2.0});
+  EXPECT_DOUBLE_EQ(timing.mean_seconds, 2.5);
+  EXPECT_DOUBLE_EQ(timing.p50_seconds, 2.5);
+  EXPECT_DOUBLE_EQ(timing.p99_seconds, 4.0);
+  EXPECT_DOUBLE_EQ(timing_of({7.0}).p99_seconds, 7.0);
+}
+
+}  // namespace
+}  // namespace tutti
