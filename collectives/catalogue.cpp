@@ -69,6 +69,17 @@ Collective parse_collective(std::string_view name) {
                                             fmt::join(valid, ", ")));
 }
 
+double predicted_seconds(const Algorithm& algorithm, const Problem& problem,
+                         const CostProfile& profile) {
+  if (profile.group > 1 && algorithm.profile_seconds != nullptr) {
+    return algorithm.profile_seconds(problem, profile);
+  }
+  if (algorithm.between_neighbors && problem.ranks > profile.group) {
+    return algorithm.seconds(problem, profile.lone_outer());
+  }
+  return algorithm.seconds(problem, profile.among_first(problem.ranks));
+}
+
 std::span<const Algorithm> catalogue() {
   static const std::vector<Algorithm> algorithms = collect();
   return algorithms;

@@ -118,7 +118,24 @@ struct Algorithm {
 
   /// run() refuses counts where only equal parts are supported.
   PartSizes parts = PartSizes::any;
+
+  /// Which fields of Tuning make a difference.
+  bool uses_segments = false;
+  bool uses_radix = false;
+  bool uses_group = false;
+
+  /// Whether all messages at a time go from ranks r to r + 1, or all to r - 1, so that but one at a
+  /// time leaves a group of consecutive ranks.
+  bool between_neighbors = false;
+
+  /// Seconds where links are of two classes, for an algorithm that treats them differently; null
+  /// for those that take as long as if all links were the slowest, or less.
+  double (*profile_seconds)(const Problem& problem, const CostProfile& profile) = nullptr;
 };
+
+/// The closed form of the time for links of two classes.
+double predicted_seconds(const Algorithm& algorithm, const Problem& problem,
+                         const CostProfile& profile);
 
 /// All algorithms, grouped by collective.
 std::span<const Algorithm> catalogue();

@@ -13,6 +13,33 @@ struct CostModel {
   double gamma_seconds_per_byte = 0.0;
 };
 
+/// What messages cost by the class of the link that they cross: ranks are in groups of `group`
+/// consecutive ones; a message within a group costs `inner`, any other `outer`, even when all ranks
+/// send at once. With a group of 1, all links are alike and cost `outer`.
+struct CostProfile {
+  CostModel outer;
+  CostModel inner = {};
+  int group = 1;
+  /// Of `outer` where but one rank of each group sends to another group; 0 for no less.
+  double lone_beta_seconds_per_byte = 0.0;
+
+  /// What messages cost at most among any `ranks` consecutive ranks that begin at a multiple of
+  /// `ranks`.
+  const CostModel& within(int ranks) const { return group % ranks == 0 ? inner : outer; }
+
+  /// What messages between groups cost where but one rank of each group sends them.
+  CostModel lone_outer() const {
+    CostModel lone = outer;
+    if (lone_beta_seconds_per_byte > 0.0) lone.beta_seconds_per_byte = lone_beta_seconds_per_byte;
+    return lone;
+  }
+
+  /// What messages cost at most among the first `ranks`.
+  const CostModel& among_first(int ranks) const {
+    return group > 1 && ranks <= group ? inner : outer;
+  }
+};
+
 /// What some algorithms can be told; 0 leaves the choice to the algorithm, which documents it.
 struct Tuning {
   int segments = 0;  ///< Pieces that a pipelined algorithm cuts the buffer into.

@@ -32,7 +32,8 @@ int groups_of(const Problem& problem) {
 struct Level {
   const Algorithm& algorithm;
   Problem problem;
-  int rank;  // That of whose bytes are asked for.
+  int rank;    // That of whose bytes are asked for.
+  int stride;  // From one of its ranks to the next.
 };
 
 // The closed forms of an algorithm whose levels run one after the other are the sums of theirs.
@@ -68,6 +69,17 @@ struct Sum {
     return sum;
   }
 
+  static double profile_seconds(const Problem& problem, const CostProfile& profile) {
+    double sum = 0.0;
+    for (const Level& level : longest(problem)) {
+      // Ranks of one level lie `stride` apart.
+      const int span = level.stride * level.problem.ranks;
+      sum += level.algorithm.seconds(
+          level.problem, span == problem.ranks ? profile.among_first(span) : profile.within(span));
+    }
+    return sum;
+  }
+
   static Form form(const Problem& problem) {
     for (const Level& level : longest(problem)) {
       if (level.algorithm.form(level.problem) == Form::bound) return Form::bound;
@@ -90,18 +102,21 @@ std::vector<Level> allreduce_levels(const Problem& problem, int rank) {
   const int group = group_of(problem), number = rank % group;
   const Block whole = ghost_of(problem);
   const Problem inner = among(problem, group, problem.count);
-  return {{find_algorithm(Collective::reduce_scatter, names.inner), inner, number},
-          {find_algorithm(Collective::allreduce, names.outer),
-           among(problem, groups_of(problem), whole.part(number, group).count), rank / group},
-          {find_algorithm(Collective::allgather, names.inner), inner, number}};
+  return {
+      {find_algorithm(Collective::reduce_scatter, names.inner), inner, number, 1},
+      {find_algorithm(Collective::allreduce, names.outer),
+       among(problem, groups_of(problem), whole.part(number, group).count), rank / group, group},
+      {find_algorithm(Collective::allgather, names.inner), inner, number, 1}};
 }
 
 std::vector<Level> broadcast_levels(const Problem& problem, int rank) {
   const int group = group_of(problem), root = problem.root;
   const Algorithm& binomial = find_algorithm(Collective::broadcast, "binomial");
-  const Level inner = {binomial, among(problem, group, problem.count, root % group), rank % group};
+  const Level inner = {binomial, among(problem, group, problem.count, root % group), rank % group,
+                       1};
   if (rank % group != root % group) return {inner};
-  return {{binomial, among(problem, groups_of(problem), problem.count, root / group), rank / group},
+  return {{binomial, among(problem, groups_of(problem), problem.count, root / group), rank / group,
+           group},
           inner};
 }
 
@@ -116,20 +131,22 @@ std::vector<Level> scattered_levels(const Problem& problem, int rank) {
   for (int i = 0; i < groups; ++i) {
     own += parts[i * group + rank % group].count;
     levels.push_back(
-        {ring, among(problem, group, parts.range(i * group, group).count), rank % group});
+        {ring, among(problem, group, parts.range(i * group, group).count), rank % group, 1});
   }
-  levels.push_back({ring, among(problem, groups, own), rank / group});
+  levels.push_back({ring, among(problem, groups, own), rank / group, group});
   return levels;
 }
 
 std::vector<Level> ring_multi_levels(const Problem& problem, int rank) {
   std::vector<Level> levels;
   Block block = ghost_of(problem);
+  int stride = 1;
   for (const int size : ring_dimensions(problem.ranks, problem.tuning.group)) {
     const Problem ring = among(problem, size, block.count);
-    levels.push_back({find_algorithm(Collective::allreduce, "ring"), ring, rank % size});
+    levels.push_back({find_algorithm(Collective::allreduce, "ring"), ring, rank % size, stride});
     block = block.part(rank % size, size);
     rank /= size;
+    stride *= size;
   }
   return levels;
 }
@@ -180,6 +197,8 @@ constexpr std::array entries = {
         .seconds_formula = "2(g+N/g-2)a + 2(N-1)/N n b + (N-1)/N n g",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
+        .uses_group = true,
+        .profile_seconds = Sum<allreduce_levels<ring_ring>>::profile_seconds,
     },
     Algorithm{
         .collective = Collective::allreduce,
@@ -196,6 +215,8 @@ constexpr std::array entries = {
         .seconds_formula = "2(g-1+L)a + (2(g-1)+2L)/g n b + (g-1+L)/g n g",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
+        .uses_group = true,
+        .profile_seconds = Sum<allreduce_levels<ring_tree>>::profile_seconds,
     },
     Algorithm{
         .collective = Collective::allreduce,
@@ -213,6 +234,8 @@ constexpr std::array entries = {
             "2(1+log2(N/g))a + 2(N-1)/N n b + (N-1)/N n g, or 2(a + n/g b) + n/g g more",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
+        .uses_group = true,
+        .profile_seconds = Sum<allreduce_levels<direct_rabenseifner>>::profile_seconds,
     },
     Algorithm{
         .collective = Collective::allreduce,
@@ -232,6 +255,8 @@ constexpr std::array entries = {
         .seconds_formula = "2(d1-1 + d2-1 + ...)a + 2(N-1)/N n b + (N-1)/N n g",
         .source = "Cho et al., MLSys 2019 (BlueConnect)",
         .supported = "any N, a group that divides it",
+        .uses_group = true,
+        .profile_seconds = Sum<ring_multi_levels>::profile_seconds,
     },
     Algorithm{
         .collective = Collective::broadcast,
@@ -251,6 +276,8 @@ constexpr std::array entries = {
         .seconds_formula = "(L(N/g) + L(g)) (a + n b)",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
+        .uses_group = true,
+        .profile_seconds = Sum<broadcast_levels, true>::profile_seconds,
     },
     Algorithm{
         .collective = Collective::allgather,
@@ -270,6 +297,8 @@ constexpr std::array entries = {
         .seconds_formula = "(N-1)a + (N-1)/N n b",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
+        .uses_group = true,
+        .profile_seconds = Sum<scattered_levels<Collective::allgather>>::profile_seconds,
     },
     Algorithm{
         .collective = Collective::reduce_scatter,
@@ -289,6 +318,8 @@ constexpr std::array entries = {
         .seconds_formula = "(N-1)a + (N-1)/N n (b + g)",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
+        .uses_group = true,
+        .profile_seconds = Sum<scattered_levels<Collective::reduce_scatter>>::profile_seconds,
     },
 };
 

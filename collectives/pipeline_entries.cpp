@@ -144,6 +144,8 @@ constexpr std::array entries = {
         .bytes_formula = "2n",
         .seconds_formula = "(N-2+m)(2a + 2n/m b + n/m g)",
         .source = "Open MPI, coll_base_reduce.c and coll_base_bcast.c",
+        .uses_segments = true,
+        .between_neighbors = true,
     },
     Algorithm{
         .collective = Collective::allreduce,
@@ -162,6 +164,7 @@ constexpr std::array entries = {
         .bytes_formula = "2n",
         .seconds_formula = "(2L-1+m)(a + 2n/m b + n/m g)",
         .source = two_trees,
+        .uses_segments = true,
     },
     Algorithm{
         .collective = Collective::broadcast,
@@ -178,6 +181,8 @@ constexpr std::array entries = {
         .bytes_formula = "n",
         .seconds_formula = "(N-2+m)(a + n/m b)",
         .source = "Open MPI, coll_base_bcast.c",
+        .uses_segments = true,
+        .between_neighbors = true,
     },
     Algorithm{
         .collective = Collective::broadcast,
@@ -201,6 +206,7 @@ constexpr std::array entries = {
         .bytes_formula = "2n",
         .seconds_formula = "(floor(log2 N)-1+m)(a + 2n/m b)",
         .source = "Open MPI, coll_base_bcast.c",
+        .uses_segments = true,
     },
     Algorithm{
         .collective = Collective::broadcast,
@@ -218,6 +224,7 @@ constexpr std::array entries = {
         .bytes_formula = "3/2 n",
         .seconds_formula = "(floor(log2 N)-1+m)(a + n/m b) + a + n/2 b",
         .source = "Open MPI, coll_base_bcast.c",
+        .uses_segments = true,
     },
     Algorithm{
         .collective = Collective::reduce,
@@ -234,6 +241,8 @@ constexpr std::array entries = {
         .bytes_formula = "n",
         .seconds_formula = "(N-2+m)(a + n/m b + n/m g)",
         .source = "Open MPI, coll_base_reduce.c",
+        .uses_segments = true,
+        .between_neighbors = true,
     },
 };
 

@@ -1,8 +1,6 @@
 #include "collectives/plan.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -44,7 +42,9 @@ Request PlanChannel::post(PlanEvent event, Block block) {
   event.ghost = block.is_ghost();
   event.count = block.count;
   event.dtype = block.dtype;
-  event.request = next_++;
+  is_open_.push_back(true);
+  ++open_requests_;
+  event.request = is_open_.size();
   event.step = progress().step;
   if (progress().depth > 0) {
     event.signature = progress().signature;
@@ -54,7 +54,6 @@ Request PlanChannel::post(PlanEvent event, Block block) {
     }
     event.call = static_cast<int>(program_.calls.size()) - 1;
   }
-  open_.push_back(event.request);
   program_.events.push_back(event);
   return Request{event.request};
 }
@@ -75,10 +74,10 @@ Request PlanChannel::post_recv(int from, Block block, Op op) {
 }
 
 void PlanChannel::complete(Request request) {
-  const auto found = std::find(open_.begin(), open_.end(), request.id);
-  check(found != open_.end(), "plan: rank {} waits for request {}, which is not open", rank(),
-        request.id);
-  open_.erase(found);
+  check(request.id <= is_open_.size() && is_open_[request.id - 1],
+        "plan: rank {} waits for request {}, which is not open", rank(), request.id);
+  is_open_[request.id - 1] = false;
+  --open_requests_;
   PlanEvent event;
   event.kind = PlanEvent::Kind::wait;
   event.request = request.id;
@@ -102,23 +101,25 @@ void PlanChannel::charge(const Work& work) {
   program_.events.push_back(event);
 }
 
-std::size_t PlanChannel::open_requests() const {
-  return open_.size();
-}
-
-// Memory that a plan's blocks may point to, so that they keep their addresses apart.
+// Memory that a plan's blocks may point to, so that they keep their addresses apart. Large buffers
+// take no physical memory until they are touched, which recording hardly does.
 struct PlanWorld::Buffer {
   explicit Buffer(std::size_t size_bytes)
-      : bytes(size_bytes),
-        memory(new (std::align_val_t{alignment_bytes}) std::byte[size_bytes + 1]) {
-    std::memset(memory, 0, size_bytes + 1);
+      : bytes(size_bytes), owned(std::calloc(size_bytes + alignment_bytes, 1)) {
+    void* aligned = owned;
+    std::size_t space = size_bytes + alignment_bytes;
+    if (owned == nullptr || std::align(alignment_bytes, size_bytes, aligned, space) == nullptr) {
+      throw Error(ErrorKind::system, fmt::format("plan: no memory for {} bytes", size_bytes));
+    }
+    memory = static_cast<std::byte*>(aligned);
   }
-  ~Buffer() { ::operator delete[](memory, std::align_val_t{alignment_bytes}); }
+  ~Buffer() { std::free(owned); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
   std::size_t bytes;
-  std::byte* memory;
+  void* owned;
+  std::byte* memory = nullptr;
 };
 
 // One rank while its program is recorded.
@@ -182,7 +183,7 @@ PlanAddress PlanWorld::locate(const Block& block) const {
   return {};
 }
 
-void PlanWorld::run(const Program& program) {
+Plan PlanWorld::record(const Program& program) {
   plan_ = Plan{size(), {}};
   for (int index = 0; index < size(); ++index) {
     Recorder recorder(*this, index);
@@ -193,6 +194,11 @@ void PlanWorld::run(const Program& program) {
       throw_failure(std::current_exception(), index);
     }
   }
+  return std::move(plan_);
+}
+
+void PlanWorld::run(const Program& program) {
+  plan_ = record(program);
   check_matching(plan_);
   replay(plan_, CostModel{});
 }

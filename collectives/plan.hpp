@@ -43,6 +43,7 @@ struct PlanEvent {
   int call = -1;                ///< Its description, as an index into PlanProgram::calls.
 
   std::size_t bytes() const { return count * bytes_of(dtype); }
+  bool operator==(const PlanEvent&) const = default;
 };
 
 /// The events of one rank on one lane, in program order.
@@ -54,11 +55,15 @@ struct PlanProgram {
 
   /// The description of the event's call; "no collective" outside any.
   std::string_view call_of(const PlanEvent& event) const;
+
+  bool operator==(const PlanProgram&) const = default;
 };
 
 struct Plan {
   int size = 0;
   std::vector<PlanProgram> programs;  ///< By rank, then lane; a lane never used has none.
+
+  bool operator==(const Plan&) const = default;
 };
 
 /// The plan as text, one event a line, for people and golden files: "rank 0 step 1 send to 1 bytes
@@ -77,7 +82,7 @@ class PlanChannel final : public Channel {
   void charge(const Work& work) override;
 
   /// Requests posted and not yet waited for.
-  std::size_t open_requests() const;
+  std::size_t open_requests() const { return open_requests_; }
 
  protected:
   Request post_send(int to, Block block) override;
@@ -92,8 +97,8 @@ class PlanChannel final : public Channel {
   Locate locate_;
   std::vector<Block> scratch_;
   std::uint64_t recorded_call_ = 0;
-  std::vector<std::uint64_t> open_;
-  std::uint64_t next_ = 1;
+  std::vector<bool> is_open_;  // By request - 1: requests are numbered from 1.
+  std::size_t open_requests_ = 0;
 };
 
 /// A world whose run() records every rank's program, one rank after the other, and then checks the
@@ -105,6 +110,9 @@ class PlanWorld final : public World {
 
   std::byte* allocate(std::size_t bytes) override;
   void run(const Program& program) override;
+
+  /// Records and returns the plan without checking it.
+  Plan record(const Program& program);
 
   /// The plan of the last run().
   const Plan& plan() const { return plan_; }

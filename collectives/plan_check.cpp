@@ -26,8 +26,7 @@ class Clock final : public PlanVisitor {
     const PlanEvent& recv = *messages_[message].recv;
     const auto bytes = static_cast<double>(recv.bytes());
     double& now = now_seconds_[program];
-    now = std::max(now, posted_seconds_[message] + model_.alpha_seconds +
-                            bytes * model_.beta_seconds_per_byte);
+    now = std::max(now, end_seconds(message));
     if (!is_send && recv.op != Op::replace) now += bytes * model_.gamma_seconds_per_byte;
   }
 
@@ -37,6 +36,14 @@ class Clock final : public PlanVisitor {
         event.work == Work::Kind::compute
             ? event.seconds
             : static_cast<double>(event.bytes()) * model_.gamma_seconds_per_byte;
+  }
+
+  /// When both ends have posted it.
+  const std::vector<double>& begin_seconds() const { return posted_seconds_; }
+
+  double end_seconds(std::size_t message) const {
+    const auto bytes = static_cast<double>(messages_[message].recv->bytes());
+    return posted_seconds_[message] + model_.alpha_seconds + bytes * model_.beta_seconds_per_byte;
   }
 
   /// By rank, the latest of its lanes.
@@ -83,11 +90,20 @@ std::vector<PlanVolume> volumes(const Plan& plan) {
   return result;
 }
 
+Timeline timeline(const Plan& plan, const CostModel& model) {
+  Timeline result{match(plan), {}, {}, {}};
+  Clock clock(plan, result.messages, model);
+  walk(plan, result.messages, clock);
+  result.begin_seconds = clock.begin_seconds();
+  for (std::size_t i = 0; i < result.messages.size(); ++i) {
+    result.end_seconds.push_back(clock.end_seconds(i));
+  }
+  result.rank_seconds = clock.ends();
+  return result;
+}
+
 std::vector<double> replay(const Plan& plan, const CostModel& model) {
-  const std::vector<PlanMessage> messages = match(plan);
-  Clock clock(plan, messages, model);
-  walk(plan, messages, clock);
-  return clock.ends();
+  return timeline(plan, model).rank_seconds;
 }
 
 int depth(const Plan& plan) {

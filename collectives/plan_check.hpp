@@ -7,6 +7,7 @@
 
 #include "collectives/closed_form.hpp"
 #include "collectives/plan.hpp"
+#include "collectives/plan_walk.hpp"
 
 namespace tutti {
 
@@ -33,6 +34,17 @@ std::vector<PlanVolume> volumes(const Plan& plan);
 /// costs its rank bytes gamma when it is waited for, a copy or scale likewise. Throws
 /// Error(deadlock) that names who waits for whom if the plan cannot be executed. Cost: linear.
 std::vector<double> replay(const Plan& plan, const CostModel& model);
+
+/// When everything happens in replay(). The messages point into the plan.
+struct Timeline {
+  std::vector<PlanMessage> messages;  ///< As match() gives them.
+  std::vector<double> begin_seconds;  ///< By message: when both ends have posted it.
+  std::vector<double> end_seconds;    ///< By message, before any reduction.
+  std::vector<double> rank_seconds;   ///< By rank: replay().
+};
+
+/// As replay(), with the time of every message.
+Timeline timeline(const Plan& plan, const CostModel& model);
 
 /// The largest of replay()'s times with alpha = 1 and nothing else.
 int depth(const Plan& plan);

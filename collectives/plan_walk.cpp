@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 
 namespace tutti {
@@ -11,45 +12,34 @@ namespace {
 
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-// Where an event stands in a plan.
-struct Position {
-  std::size_t program = 0;
-  std::size_t event = 0;
-};
-
-// The stream from one rank to another on one lane, in posting order.
-struct Stream {
-  std::vector<Position> sends;
-  std::vector<Position> receives;
-};
-
-struct StreamKey {
-  int lane;
-  int from;
-  int to;
-
-  auto operator<=>(const StreamKey&) const = default;
-};
-
-const PlanEvent& event_at(const Plan& plan, Position position) {
-  return plan.programs[position.program].events[position.event];
-}
-
-std::map<StreamKey, Stream> streams_of(const Plan& plan) {
-  std::map<StreamKey, Stream> streams;
-  for (std::size_t p = 0; p < plan.programs.size(); ++p) {
-    const PlanProgram& program = plan.programs[p];
+// The events of one kind in a program, as indices, those of one peer together and in order.
+class ByPeer {
+ public:
+  ByPeer(const PlanProgram& program, PlanEvent::Kind kind) : program_(&program) {
     for (std::size_t e = 0; e < program.events.size(); ++e) {
-      const PlanEvent& event = program.events[e];
-      if (event.kind == PlanEvent::Kind::send) {
-        streams[{program.lane, program.rank, event.peer}].sends.push_back({p, e});
-      } else if (event.kind == PlanEvent::Kind::recv) {
-        streams[{program.lane, event.peer, program.rank}].receives.push_back({p, e});
-      }
+      if (program.events[e].kind == kind) events_.push_back(e);
     }
+    std::stable_sort(events_.begin(), events_.end(),
+                     [&](std::size_t a, std::size_t b) { return peer(a) < peer(b); });
   }
-  return streams;
-}
+
+  const PlanProgram& program() const { return *program_; }
+  std::span<const std::size_t> all() const { return events_; }
+
+  std::span<const std::size_t> of(int wanted) const {
+    const auto begin = std::partition_point(
+        events_.begin(), events_.end(), [&](std::size_t event) { return peer(event) < wanted; });
+    const auto end = std::partition_point(begin, events_.end(),
+                                          [&](std::size_t event) { return peer(event) == wanted; });
+    return {begin, end};
+  }
+
+ private:
+  int peer(std::size_t event) const { return program_->events[event].peer; }
+
+  const PlanProgram* program_;
+  std::vector<std::size_t> events_;
+};
 
 std::string describe(const PlanProgram& program, const PlanEvent& event) {
   return fmt::format("{} bytes ({} {}{}) at step {} of {}", event.bytes(), event.count,
@@ -57,45 +47,101 @@ std::string describe(const PlanProgram& program, const PlanEvent& event) {
                      program.call_of(event));
 }
 
-std::string describe(const Plan& plan, Position position) {
-  return describe(plan.programs[position.program], event_at(plan, position));
+// The stream from one rank to another on one lane, in posting order.
+struct Stream {
+  const PlanProgram* sender;
+  const PlanProgram* receiver;
+  std::span<const std::size_t> sends;
+  std::span<const std::size_t> receives;
+};
+
+[[noreturn]] void throw_unsent(const PlanProgram& receiver, const PlanEvent& recv) {
+  throw Error(ErrorKind::mismatch,
+              fmt::format("plan: rank {} expects from rank {} {}, which it never sends",
+                          receiver.rank, recv.peer, describe(receiver, recv)),
+              receiver.rank);
 }
 
-[[noreturn]] void throw_unmatched(const Plan& plan, const StreamKey& key, const Stream& stream) {
-  const bool is_send = stream.sends.size() > stream.receives.size();
+[[noreturn]] void throw_unreceived(const PlanProgram& sender, const PlanEvent& send) {
+  throw Error(ErrorKind::mismatch,
+              fmt::format("plan: rank {} sends rank {} {}, which it never receives", sender.rank,
+                          send.peer, describe(sender, send)),
+              sender.rank);
+}
+
+void match_stream(const Stream& stream, std::vector<PlanMessage>& messages) {
   const std::size_t matched = std::min(stream.sends.size(), stream.receives.size());
-  const std::string event =
-      describe(plan, is_send ? stream.sends[matched] : stream.receives[matched]);
-  const std::string text =
-      is_send ? fmt::format("plan: rank {} sends rank {} {}, which it never receives", key.from,
-                            key.to, event)
-              : fmt::format("plan: rank {} expects from rank {} {}, which it never sends", key.to,
-                            key.from, event);
-  throw Error(ErrorKind::mismatch, text, is_send ? key.from : key.to);
+  for (std::size_t i = 0; i < matched; ++i) {
+    const PlanEvent& send = stream.sender->events[stream.sends[i]];
+    const PlanEvent& recv = stream.receiver->events[stream.receives[i]];
+    if (send.count != recv.count || send.dtype != recv.dtype || send.ghost != recv.ghost ||
+        send.signature != recv.signature) {
+      throw Error(ErrorKind::mismatch,
+                  fmt::format("plan: rank {} expects from rank {} {}, which sends {}",
+                              stream.receiver->rank, stream.sender->rank,
+                              describe(*stream.receiver, recv), describe(*stream.sender, send)),
+                  stream.receiver->rank);
+    }
+    messages.push_back({stream.sender, stream.receiver, &send, &recv});
+  }
+  if (stream.sends.size() > matched) {
+    throw_unreceived(*stream.sender, stream.sender->events[stream.sends[matched]]);
+  }
+  if (stream.receives.size() > matched) {
+    throw_unsent(*stream.receiver, stream.receiver->events[stream.receives[matched]]);
+  }
+}
+
+struct Place {
+  int lane;
+  int rank;
+
+  auto operator<=>(const Place&) const = default;
+};
+
+using Ends = std::map<Place, ByPeer>;
+
+Ends ends_of(const Plan& plan, PlanEvent::Kind kind) {
+  Ends ends;
+  for (const PlanProgram& program : plan.programs) {
+    ends.emplace(Place{program.lane, program.rank}, ByPeer(program, kind));
+  }
+  return ends;
+}
+
+// Throws unless every rank that another expects something of sends it anything.
+void check_all_sent(const Ends& senders, const Ends& receivers) {
+  for (const auto& [place, receives] : receivers) {
+    for (std::span<const std::size_t> rest = receives.all(); !rest.empty();) {
+      const PlanEvent& recv = receives.program().events[rest.front()];
+      const auto sender = senders.find({place.lane, recv.peer});
+      if (sender == senders.end() || sender->second.of(place.rank).empty()) {
+        throw_unsent(receives.program(), recv);
+      }
+      rest = rest.subspan(receives.of(recv.peer).size());
+    }
+  }
 }
 
 }  // namespace
 
 std::vector<PlanMessage> match(const Plan& plan) {
+  const Ends senders = ends_of(plan, PlanEvent::Kind::send);
+  const Ends receivers = ends_of(plan, PlanEvent::Kind::recv);
   std::vector<PlanMessage> messages;
-  for (const auto& [key, stream] : streams_of(plan)) {
-    const std::size_t matched = std::min(stream.sends.size(), stream.receives.size());
-    for (std::size_t i = 0; i < matched; ++i) {
-      const PlanEvent& send = event_at(plan, stream.sends[i]);
-      const PlanEvent& recv = event_at(plan, stream.receives[i]);
-      if (send.count != recv.count || send.dtype != recv.dtype || send.ghost != recv.ghost ||
-          send.signature != recv.signature) {
-        throw Error(
-            ErrorKind::mismatch,
-            fmt::format("plan: rank {} expects from rank {} {}, which sends {}", key.to, key.from,
-                        describe(plan, stream.receives[i]), describe(plan, stream.sends[i])),
-            key.to);
-      }
-      messages.push_back({&plan.programs[stream.sends[i].program],
-                          &plan.programs[stream.receives[i].program], &send, &recv});
+  for (const auto& [place, sends] : senders) {
+    for (std::span<const std::size_t> rest = sends.all(); !rest.empty();) {
+      const PlanEvent& send = sends.program().events[rest.front()];
+      const auto receiver = receivers.find({place.lane, send.peer});
+      if (receiver == receivers.end()) throw_unreceived(sends.program(), send);
+      const std::span<const std::size_t> stream = sends.of(send.peer);
+      match_stream(
+          {&sends.program(), &receiver->second.program(), stream, receiver->second.of(place.rank)},
+          messages);
+      rest = rest.subspan(stream.size());
     }
-    if (stream.sends.size() != stream.receives.size()) throw_unmatched(plan, key, stream);
   }
+  check_all_sent(senders, receivers);
   return messages;
 }
 

@@ -1,8 +1,8 @@
 #include "collectives/proof.hpp"
 
 #include <algorithm>
-#include <map>
-#include <memory>
+#include <cstdint>
+#include <span>
 
 #include "collectives/parts.hpp"
 #include "collectives/plan_walk.hpp"
@@ -11,21 +11,19 @@
 namespace tutti {
 namespace {
 
-using Values = std::vector<Symbol>;
+// One element of a rank's memory.
+struct Cell {
+  Symbol value = unset;
+  std::uint32_t open = 0;  // Sends under way in it, or `receiving`.
+};
 
-// The memory of one rank: buffers by PlanAddress::buffer, as long as they have been touched.
-using Memory = std::map<int, Values>;
+constexpr std::uint32_t receiving = static_cast<std::uint32_t>(-1);
 
 // A run of elements in one rank's memory.
 struct Region {
   int buffer = -1;
   std::size_t first = 0;
   std::size_t count = 0;
-
-  bool overlaps(const Region& other) const {
-    return buffer == other.buffer && first < other.first + other.count &&
-           other.first < first + count;
-  }
 };
 
 // Part `index` of the whole buffer, as a range of elements.
@@ -48,10 +46,10 @@ class Prover final : public PlanVisitor {
         promise_(promise),
         symbols_(promise.ranks),
         memory_(static_cast<std::size_t>(promise.ranks)),
-        open_(plan.programs.size()),
         payloads_(messages.size()),
+        hears_(promise.collective == Collective::barrier),
         heard_(static_cast<std::size_t>(promise.ranks)),
-        heard_in_(messages.size()) {
+        heard_in_(hears_ ? messages.size() : 0) {
     for (int rank = 0; rank < promise.ranks; ++rank) {
       std::vector<bool>& heard = heard_[static_cast<std::size_t>(rank)];
       heard.assign(static_cast<std::size_t>(promise.ranks), false);
@@ -64,32 +62,29 @@ class Prover final : public PlanVisitor {
     const PlanEvent& event = *(is_send ? messages_[message].send : messages_[message].recv);
     const int rank = plan_.programs[program].rank;
     const Region region = region_of(event.address, event);
-    for (const Open& open : open_[program]) {
-      if ((is_send && open.is_send) || !open.region.overlaps(region)) continue;
-      fail(rank, region.first, event.step, "is touched while another message is under way in it");
+    if (is_send) {
+      if (hears_) heard_in_[message] = heard_[static_cast<std::size_t>(rank)];
+      payloads_[message] = sent_.size();
+      const std::span<const Cell> cells = read(rank, region, event.step);
+      for (const Cell& cell : cells) sent_.push_back(cell.value);
+      for (Cell& cell : cells_of(rank, region)) ++cell.open;
+    } else {
+      const std::span<Cell> cells = idle_cells_of(rank, region, event.step);
+      for (Cell& cell : cells) cell.open = receiving;
     }
-    open_[program].push_back({message, is_send, region});
-    if (!is_send) return;
-    heard_in_[message] = heard_[static_cast<std::size_t>(rank)];
-    if (!event.ghost) payloads_[message] = read(rank, region, event.step);
   }
 
   void finished(std::size_t program, std::size_t message, bool is_send) override {
     const PlanEvent& event = *(is_send ? messages_[message].send : messages_[message].recv);
     const int rank = plan_.programs[program].rank;
-    std::vector<Open>& open = open_[program];
-    const auto found = std::find_if(open.begin(), open.end(), [&](const Open& candidate) {
-      return candidate.message == message && candidate.is_send == is_send;
-    });
-    const Region region = found->region;
-    open.erase(found);
+    const Region region = region_of(event.address, event);
     if (is_send) {
-      if (event.ghost || read(rank, region, event.step) == payloads_[message]) return;
-      fail(rank, region.first, event.step, "changes while it is being sent");
+      for (Cell& cell : cells_of(rank, region)) --cell.open;
+      return;
     }
-    std::vector<bool>& heard = heard_[static_cast<std::size_t>(rank)];
-    for (std::size_t i = 0; i < heard.size(); ++i) heard[i] = heard[i] || heard_in_[message][i];
-    if (!event.ghost) absorb(rank, region, payloads_[message], event.op, event.step);
+    for (Cell& cell : cells_of(rank, region)) cell.open = 0;
+    if (hears_) hear(heard_[static_cast<std::size_t>(rank)], heard_in_[message]);
+    absorb(rank, region, {sent_.data() + payloads_[message], region.count}, event.op, event.step);
   }
 
   void worked(std::size_t program, const PlanEvent& event) override {
@@ -97,10 +92,15 @@ class Prover final : public PlanVisitor {
     const Region target = region_of(event.address, event);
     switch (event.work) {
       case Work::Kind::scratch:
-        return write(rank, target, Values(target.count, unset));
+        for (Cell& cell : idle_cells_of(rank, target, event.step)) cell.value = unset;
+        return;
       case Work::Kind::copy:
       case Work::Kind::reduce:
-        return absorb(rank, target, read(rank, region_of(event.source, event), event.step),
+        values_.clear();
+        for (const Cell& cell : read(rank, region_of(event.source, event), event.step)) {
+          values_.push_back(cell.value);
+        }
+        return absorb(rank, target, values_,
                       event.work == Work::Kind::copy ? Op::replace : event.op, event.step);
       case Work::Kind::scale:
       case Work::Kind::compute:
@@ -108,19 +108,26 @@ class Prover final : public PlanVisitor {
     }
   }
 
-  std::vector<FoldTree> conclude() {
+  /// After the walk.
+  void conclude() {
     if (promise_.collective == Collective::barrier) check_barrier();
     for (int rank = 0; rank < promise_.ranks; ++rank) check_result(rank);
-    return folds();
+  }
+
+  std::vector<FoldTree> folds() const {
+    std::vector<FoldTree> trees;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      const std::string text = symbols_.text_of(results_[i]);
+      if (!trees.empty() && trees.back().text == text) {
+        trees.back().last_element = i;
+      } else {
+        trees.push_back({i, i, text});
+      }
+    }
+    return trees;
   }
 
  private:
-  struct Open {
-    std::size_t message;
-    bool is_send;
-    Region region;
-  };
-
   [[noreturn]] void fail(int rank, std::size_t element, int step, const std::string& what) const {
     throw Error(
         ErrorKind::mismatch,
@@ -135,51 +142,70 @@ class Prover final : public PlanVisitor {
     return {address.buffer, address.offset_bytes / promise_.element_bytes, count};
   }
 
-  Values& buffer(int rank, const Region& region) {
-    Values& values = memory_[static_cast<std::size_t>(rank)][region.buffer];
-    if (values.size() < region.first + region.count) {
-      values.resize(region.first + region.count, unset);
+  static void hear(std::vector<bool>& heard, const std::vector<bool>& from) {
+    for (std::size_t i = 0; i < heard.size(); ++i) heard[i] = heard[i] || from[i];
+  }
+
+  // A rank's buffers grow as they are touched.
+  std::span<Cell> cells_of(int rank, const Region& region) {
+    auto& buffers = memory_[static_cast<std::size_t>(rank)];
+    const auto slot = static_cast<std::size_t>(region.buffer >= 0 ? 2 * region.buffer + 1
+                                                                  : 2 * (-1 - region.buffer));
+    if (buffers.size() <= slot) buffers.resize(slot + 1);
+    std::vector<Cell>& cells = buffers[slot];
+    if (cells.size() < region.first + region.count) cells.resize(region.first + region.count);
+    return {cells.data() + region.first, region.count};
+  }
+
+  // Those of a region that no message is under way in, to be written.
+  std::span<Cell> idle_cells_of(int rank, const Region& region, int step) {
+    const std::span<Cell> cells = cells_of(rank, region);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (cells[i].open != 0) fail_busy(rank, region.first + i, step);
     }
-    return values;
+    return cells;
   }
 
-  void write(int rank, const Region& region, const Values& values) {
-    std::copy(values.begin(), values.end(),
-              buffer(rank, region).begin() + static_cast<std::ptrdiff_t>(region.first));
-  }
-
-  Values read(int rank, const Region& region, int step) {
-    const auto begin = buffer(rank, region).begin() + static_cast<std::ptrdiff_t>(region.first);
-    Values values(begin, begin + static_cast<std::ptrdiff_t>(region.count));
-    const auto missing = std::find(values.begin(), values.end(), unset);
-    if (missing != values.end()) {
-      fail(rank, region.first + static_cast<std::size_t>(missing - values.begin()), step,
-           "is read before it was written");
+  // Those of a region that has been written and is not being received, to be read.
+  std::span<const Cell> read(int rank, const Region& region, int step) {
+    const std::span<Cell> cells = cells_of(rank, region);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (cells[i].open == receiving) fail_busy(rank, region.first + i, step);
+      if (cells[i].value == unset) {
+        fail(rank, region.first + i, step, "is read before it was written");
+      }
     }
-    return values;
+    return cells;
   }
 
-  void absorb(int rank, const Region& region, const Values& message, Op op, int step) {
-    if (op == Op::replace) return write(rank, region, message);
-    Values own = read(rank, region, step);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      const Symbol folded = symbols_.fold(own[i], message[i]);
+  [[noreturn]] void fail_busy(int rank, std::size_t element, int step) const {
+    fail(rank, element, step, "is touched while another message is under way in it");
+  }
+
+  void absorb(int rank, const Region& region, std::span<const Symbol> message, Op op, int step) {
+    const std::span<Cell> cells = idle_cells_of(rank, region, step);
+    if (op != Op::replace) read(rank, region, step);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      Symbol& own = cells[i].value;
+      if (op == Op::replace) {
+        own = message[i];
+        continue;
+      }
+      const Symbol folded = symbols_.fold(own, message[i]);
       if (folded == unset) {
         fail(rank, region.first + i, step,
-             fmt::format("holds {} and cannot absorb {} of element {}", symbols_.text_of(own[i]),
+             fmt::format("holds {} and cannot absorb {} of element {}", symbols_.text_of(own),
                          symbols_.text_of(message[i]), symbols_.element_of(message[i])));
       }
-      own[i] = folded;
+      own = folded;
     }
-    write(rank, region, own);
   }
 
   void contribute(int rank, const Region& region) {
-    Values values;
-    for (std::size_t i = 0; i < region.count; ++i) {
-      values.push_back(symbols_.contribution(rank, region.first + i));
+    const std::span<Cell> cells = cells_of(rank, region);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      cells[i].value = symbols_.contribution(rank, region.first + i);
     }
-    write(rank, region, values);
   }
 
   // What is in a rank's buffers at the beginning.
@@ -207,13 +233,14 @@ class Prover final : public PlanVisitor {
   // Throws unless the rank's elements of `region` are what `expected` says of each.
   template <typename Expected>
   void check_region(int rank, const Region& region, const Expected& expected) {
-    const Values values = read(rank, region, 0);
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::span<const Cell> cells = read(rank, region, 0);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Symbol value = cells[i].value;
       const std::size_t element = region.first + i;
-      if (expected(values[i], element)) continue;
+      if (expected(value, element)) continue;
       fail(rank, element, 0,
-           fmt::format("ends as {} of element {}", symbols_.text_of(values[i]),
-                       symbols_.element_of(values[i])));
+           fmt::format("ends as {} of element {}", symbols_.text_of(value),
+                       symbols_.element_of(value)));
     }
   }
 
@@ -289,40 +316,40 @@ class Prover final : public PlanVisitor {
     }
   }
 
-  std::vector<FoldTree> folds() const {
-    std::vector<FoldTree> trees;
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      const std::string text = symbols_.text_of(results_[i]);
-      if (!trees.empty() && trees.back().text == text) {
-        trees.back().last_element = i;
-      } else {
-        trees.push_back({i, i, text});
-      }
-    }
-    return trees;
-  }
-
   const Plan& plan_;
   const std::vector<PlanMessage>& messages_;
   const Promise& promise_;
   Symbols symbols_;
-  std::vector<Memory> memory_;               // By rank.
-  std::vector<std::vector<Open>> open_;      // By program.
-  std::vector<Values> payloads_;             // By message.
-  std::vector<std::vector<bool>> heard_;     // By rank: from whom, directly or not.
-  std::vector<std::vector<bool>> heard_in_;  // By message: what its sender had heard.
-  Values results_;
+  std::vector<std::vector<std::vector<Cell>>> memory_;  // By rank and buffer.
+  std::vector<Symbol> sent_;                            // Of all messages, one after the other.
+  std::vector<std::size_t> payloads_;                   // By message: where in sent_ it begins.
+  bool hears_;                                          // Whether the following are kept.
+  std::vector<std::vector<bool>> heard_;                // By rank: from whom, directly or not.
+  std::vector<std::vector<bool>> heard_in_;             // By message: what its sender had heard.
+  std::vector<Symbol> values_;                          // Of one event.
+  std::vector<Symbol> results_;
 };
 
-}  // namespace
-
-std::vector<FoldTree> prove(const Plan& plan, const Promise& promise) {
+// Walks through the plan and concludes; the messages live as long as the prover.
+template <typename Conclude>
+auto prove_with(const Plan& plan, const Promise& promise, const Conclude& conclude) {
   check(plan.size == promise.ranks, "proof: a plan of {} ranks, a promise of {}", plan.size,
         promise.ranks);
   const std::vector<PlanMessage> messages = match(plan);
   Prover prover(plan, messages, promise);
   walk(plan, messages, prover);
-  return prover.conclude();
+  prover.conclude();
+  return conclude(prover);
+}
+
+}  // namespace
+
+void prove(const Plan& plan, const Promise& promise) {
+  prove_with(plan, promise, [](const Prover&) {});
+}
+
+std::vector<FoldTree> fold_trees(const Plan& plan, const Promise& promise) {
+  return prove_with(plan, promise, [](const Prover& prover) { return prover.folds(); });
 }
 
 }  // namespace tutti

@@ -41,8 +41,11 @@ struct FoldTree {
 ///   to all ranks, the very same fold of it, hence the same bits,
 /// * for a barrier, no rank ends before it has heard, directly or not, from every other.
 ///
-/// Returns the folds of a reduction, equal neighbours together; empty for the others. Cost: linear
-/// in the elements moved, and N bits for each fold.
-std::vector<FoldTree> prove(const Plan& plan, const Promise& promise);
+/// Cost: linear in the elements moved, and N bits for each fold.
+void prove(const Plan& plan, const Promise& promise);
+
+/// Proves the promise and returns the folds of a reduction, equal neighbours together; empty for
+/// the others. Cost: that of prove(), and the text.
+std::vector<FoldTree> fold_trees(const Plan& plan, const Promise& promise);
 
 }  // namespace tutti

@@ -113,6 +113,7 @@ constexpr std::array entries = {
         .seconds_formula = "R (a + (k-1) n (b + g)), or 2(a + n b) + n g more",
         .source = "Ruefenacht, Bull, Booth, EuroMPI 2016; MPICH recexch",
         .supported = "any N, radix k >= 2",
+        .uses_radix = true,
     },
 };
 

@@ -40,7 +40,8 @@ inline constexpr int default_ring_segments = 4;
 /// Invariant: at that moment messages 0, ..., t are folded in and t + 1 is in flight. Folds in the
 /// order of allreduce_ring, to the bit. Steps (N-1) m, or 2(N-1) for m = 1; bytes sent as
 /// allreduce_ring; time for m > 1, with M = (N-1) m pieces of p = n/(N m) bytes a pass, at most
-/// 2a + 2p b + p g + (M-1) (max(p b, p g, (a + p (b + g))/2) + max(p b, (a + p b)/2)).
+/// 2a + 2p b + p g + (M-1) (max(a/2 + p b, p g, (a + p (b + g))/2) + a/2 + p b), the two pieces
+/// under way sharing a port.
 /// Open MPI's ring_segmented; gloo's ring.
 void allreduce_ring_segmented(Channel& channel, Block data, Op op, int segments = 0);
 

@@ -44,17 +44,17 @@ int segmented_ring_steps(const Problem& problem) {
 }
 
 // Bound by the port, the reduction or the chain of a piece's predecessor but one, whichever is
-// slowest; the first piece of each pass has nothing to overlap with.
+// slowest; the first piece of each pass has nothing to overlap with. Two pieces that share the port
+// from the same moment on also wait for their first bytes together: half of alpha for each.
 double segmented_ring_seconds(const Problem& problem, const CostModel& model) {
   const int segments = segments_of(problem), pieces = (problem.ranks - 1) * segments;
   if (segments == 1) return ring_allreduce_seconds<Partition::balanced>(problem, model);
   if (problem.count == 0 || pieces == 0) return 0.0;
   const std::size_t bytes = ghost_of(problem).part(0, problem.ranks).part(0, segments).bytes();
   const double message = message_seconds(bytes, model), fold = reduction_seconds(bytes, model);
-  const double transfer = message - model.alpha_seconds;
+  const double shared = message - model.alpha_seconds / 2;
   return 2 * message + fold +
-         (pieces - 1) *
-             (std::max({transfer, fold, (message + fold) / 2}) + std::max(transfer, message / 2));
+         (pieces - 1) * (std::max({shared, fold, (message + fold) / 2}) + shared);
 }
 
 int two_rings_steps(const Problem& problem) {
@@ -74,6 +74,7 @@ constexpr std::array entries = {
         .bytes_formula = "2(N-1)/N n",
         .seconds_formula = "2(N-1)a + 2(N-1)/N n b + (N-1)/N n g",
         .source = patarasuk,
+        .between_neighbors = true,
     },
     Algorithm{
         .collective = Collective::allreduce,
@@ -90,6 +91,7 @@ constexpr std::array entries = {
         .bytes_formula = "2n, less two of gloo's chunks",
         .seconds_formula = "2(N-1)a + 2(N-1) c b + (N-1) c g, c bytes in gloo's first chunk",
         .source = "gloo/allreduce.cc, the order of its ring",
+        .between_neighbors = true,
     },
     Algorithm{
         .collective = Collective::allreduce,
@@ -107,10 +109,12 @@ constexpr std::array entries = {
         .steps_formula = "(N-1)m, m = segments",
         .bytes_formula = "2(N-1)/N n",
         .seconds_formula =
-            "2a + 2p b + p g + ((N-1)m-1) (max(p b, p g, (a+p b+p g)/2) + max(p b, (a+p b)/2)), "
+            "2a + 2p b + p g + ((N-1)m-1) (max(a/2+p b, p g, (a+p b+p g)/2) + a/2 + p b), "
             "p = n/(Nm)",
         .source = "Open MPI's ring_segmented; gloo/allreduce.cc",
         .supported = "any N, segments >= 1",
+        .uses_segments = true,
+        .between_neighbors = true,
     },
     Algorithm{
         .collective = Collective::allgather,
@@ -127,6 +131,7 @@ constexpr std::array entries = {
         .bytes_formula = "(N-1)/N n",
         .seconds_formula = "(N-1)a + (N-1)/N n b",
         .source = patarasuk,
+        .between_neighbors = true,
     },
     Algorithm{
         .collective = Collective::reduce_scatter,
@@ -144,6 +149,7 @@ constexpr std::array entries = {
         .bytes_formula = "(N-1)/N n",
         .seconds_formula = "(N-1)a + (N-1)/N n b + (N-1)/N n g",
         .source = patarasuk,
+        .between_neighbors = true,
     },
 };
 

@@ -15,14 +15,10 @@ Symbol Symbols::add(const Node& node) {
 }
 
 Symbol Symbols::contribution(int rank, std::size_t element) {
-  const std::uint64_t key =
-      element * static_cast<std::uint64_t>(ranks_) + static_cast<std::uint64_t>(rank);
-  const auto [found, is_new] = known_contributions_.try_emplace(key, unset);
-  if (!is_new) return found->second;
   const Symbol symbol = add(Node{.rank = rank, .element = element});
   const auto bit = static_cast<std::size_t>(rank);
   sets_[index(symbol) * words_ + bit / 64] |= std::uint64_t{1} << bit % 64;
-  return found->second = symbol;
+  return symbol;
 }
 
 bool Symbols::overlap(Symbol a, Symbol b) const {
@@ -35,22 +31,23 @@ bool Symbols::overlap(Symbol a, Symbol b) const {
 Symbol Symbols::fold(Symbol a, Symbol b) {
   if (a == unset || b == unset || element_of(a) != element_of(b)) return unset;
   const auto [low, high] = std::minmax(a, b);
-  const std::uint64_t key =
-      static_cast<std::uint64_t>(low) << 32 | static_cast<std::uint64_t>(high);
-  const auto known = known_folds_.find(key);
-  if (known != known_folds_.end()) return known->second;
+  for (Symbol known = nodes_[index(high)].newest_fold; known != unset;
+       known = nodes_[index(known)].previous_fold) {
+    if (nodes_[index(known)].left == low) return known;
+  }
   if (overlap(a, b)) return unset;
   const Symbol symbol = add(Node{
       .left = low,
       .right = high,
       .contributions = nodes_[index(a)].contributions + nodes_[index(b)].contributions,
       .element = element_of(a),
+      .previous_fold = nodes_[index(high)].newest_fold,
   });
+  nodes_[index(high)].newest_fold = symbol;
   for (std::size_t word = 0; word < words_; ++word) {
     sets_[index(symbol) * words_ + word] =
         sets_[index(a) * words_ + word] | sets_[index(b) * words_ + word];
   }
-  known_folds_.emplace(key, symbol);
   return symbol;
 }
 

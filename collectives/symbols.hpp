@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace tutti {
@@ -22,7 +21,7 @@ class Symbols {
  public:
   explicit Symbols(int ranks);
 
-  /// Rank `rank`'s contribution of element `element`.
+  /// Rank `rank`'s contribution of element `element`; a new value each time it is called.
   Symbol contribution(int rank, std::size_t element);
 
   /// The fold of two values, or `unset` where they share a contribution or stem from different
@@ -50,6 +49,8 @@ class Symbols {
     int rank = -1;
     int contributions = 1;
     std::size_t element = 0;
+    Symbol newest_fold = unset;    // The latest of which it is the right side.
+    Symbol previous_fold = unset;  // The one before this with the same right side.
   };
 
   static std::size_t index(Symbol symbol) { return static_cast<std::size_t>(symbol); }
@@ -59,8 +60,6 @@ class Symbols {
   std::size_t words_;  // Of the set of one node.
   std::vector<Node> nodes_;
   std::vector<std::uint64_t> sets_;  // Of each node, one after the other: a bit a rank.
-  std::unordered_map<std::uint64_t, Symbol> known_folds_;
-  std::unordered_map<std::uint64_t, Symbol> known_contributions_;
 };
 
 }  // namespace tutti

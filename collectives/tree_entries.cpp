@@ -136,6 +136,7 @@ constexpr std::array entries = {
         .seconds_formula = "log_k N (a + (k-1) n b)",
         .source = "MPICH, UCC: k-nomial tree",
         .supported = "any N, a radix of 2 or more",
+        .uses_radix = true,
     },
     Algorithm{
         .collective = Collective::reduce,

@@ -1,18 +1,15 @@
 #include "collectives/world.hpp"
 
 namespace tutti {
-namespace {
-
-std::mt19937_64 seeded(int index, std::uint64_t seed) {
-  std::seed_seq sequence{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
-                         static_cast<std::uint32_t>(index)};
-  return std::mt19937_64(sequence);
+std::mt19937_64& Rank::random() {
+  if (!random_) {
+    std::seed_seq sequence{static_cast<std::uint32_t>(seed_),
+                           static_cast<std::uint32_t>(seed_ >> 32),
+                           static_cast<std::uint32_t>(index_)};
+    random_.emplace(sequence);
+  }
+  return *random_;
 }
-
-}  // namespace
-
-Rank::Rank(int index, int size, std::uint64_t seed)
-    : index_(index), size_(size), random_(seeded(index, seed)) {}
 
 void throw_failure(const std::exception_ptr& failure, int rank) {
   try {

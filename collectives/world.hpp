@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <random>
 
 #include "collectives/channel.hpp"
@@ -32,15 +33,16 @@ class Rank {
   virtual void spawn(std::function<void()> task) = 0;
 
   /// A generator of the rank's own, seeded by the world's seed and the rank.
-  std::mt19937_64& random() { return random_; }
+  std::mt19937_64& random();
 
  protected:
-  Rank(int index, int size, std::uint64_t seed);
+  Rank(int index, int size, std::uint64_t seed) : index_(index), size_(size), seed_(seed) {}
 
  private:
   const int index_;
   const int size_;
-  std::mt19937_64 random_;
+  const std::uint64_t seed_;
+  std::optional<std::mt19937_64> random_;  // Once asked for: seeding takes longer than many a run.
 };
 
 using Program = std::function<void(Rank&)>;

@@ -70,6 +70,10 @@ class Group {
 
   void run(const GlooCase& gloo_case) {
     const Block data = gloo_case.data[static_cast<std::size_t>(rank_)];
+    if (gloo_case.collective == Collective::barrier) {
+      group_->barrier()->wait();
+      return;
+    }
     if (data.is_empty()) return;
     switch (gloo_case.collective) {
       case Collective::allreduce:
@@ -79,40 +83,102 @@ class Group {
         return broadcast(data, gloo_case.root);
       case Collective::allgather:
         return allgather(data);
+      case Collective::reduce:
+        return reduce(data, gloo_case.op, gloo_case.root);
+      case Collective::gather:
+        return gather(data, gloo_case.root);
+      case Collective::scatter:
+        return scatter(data, gloo_case.root);
+      case Collective::alltoall:
+        return alltoall(data);
+      case Collective::barrier:
+        break;
     }
   }
 
  private:
+  using Tensors = std::vector<at::Tensor>;
+
   void allreduce(Block data, Op op) {
-    std::vector<at::Tensor> tensors{view(data)};
+    Tensors tensors{view(data)};
     c10d::AllreduceOptions options;
     options.reduceOp = reduce_op(op);
     group_->allreduce(tensors, options)->wait();
   }
 
+  void reduce(Block data, Op op, int root) {
+    Tensors tensors{view(data)};
+    c10d::ReduceOptions options;
+    options.reduceOp = reduce_op(op);
+    options.rootRank = root;
+    group_->reduce(tensors, options)->wait();
+  }
+
   void broadcast(Block data, int root) {
-    std::vector<at::Tensor> tensors{view(data)};
+    Tensors tensors{view(data)};
     c10d::BroadcastOptions options;
     options.rootRank = root;
     group_->broadcast(tensors, options)->wait();
   }
 
-  // c10d wants tensors of one length. Where the parts are not, they travel padded to the longest.
   void allgather(Block data) {
-    const auto longest = static_cast<std::int64_t>(data.part(0, size_).count);
-    const bool is_even = data.count % static_cast<std::size_t>(size_) == 0;
-    std::vector<std::vector<at::Tensor>> outputs(1);
-    for (int part = 0; part < size_; ++part) {
-      const at::Tensor exact = view(data.part(part, size_));
-      outputs[0].push_back(is_even ? exact : at::zeros({longest}, exact.options()));
-      if (!is_even && part == rank_) outputs[0].back().narrow(0, 0, exact.numel()).copy_(exact);
-    }
-    std::vector<at::Tensor> inputs{outputs[0][static_cast<std::size_t>(rank_)]};
+    std::vector<Tensors> outputs{parts_of(data)};
+    Tensors inputs{outputs[0][static_cast<std::size_t>(rank_)]};
     group_->allgather(outputs, inputs)->wait();
-    if (is_even) return;
+    store_parts(data, outputs[0]);
+  }
+
+  void gather(Block data, int root) {
+    const bool is_root = rank_ == root;
+    const Tensors parts = parts_of(data);
+    std::vector<Tensors> outputs;
+    if (is_root) outputs.push_back(parts);
+    Tensors inputs{parts[static_cast<std::size_t>(rank_)]};
+    c10d::GatherOptions options;
+    options.rootRank = root;
+    group_->gather(outputs, inputs, options)->wait();
+    if (is_root) store_parts(data, outputs[0]);
+  }
+
+  void scatter(Block data, int root) {
+    const bool is_root = rank_ == root;
+    const Tensors parts = parts_of(data);
+    std::vector<Tensors> inputs;
+    if (is_root) inputs.push_back(parts);
+    Tensors outputs{parts[static_cast<std::size_t>(rank_)]};
+    c10d::ScatterOptions options;
+    options.rootRank = root;
+    group_->scatter(outputs, inputs, options)->wait();
+    store_parts(data, parts);
+  }
+
+  void alltoall(Block data) {
+    at::Tensor output = view(data), input = output.clone();
+    std::vector<std::int64_t> equal_splits;
+    group_->alltoall_base(output, input, equal_splits, equal_splits)->wait();
+  }
+
+  bool has_equal_parts(Block data) const {
+    return data.count % static_cast<std::size_t>(size_) == 0;
+  }
+
+  // c10d wants tensors of one length. Where the parts are not, they travel padded to the longest.
+  Tensors parts_of(Block data) const {
+    const auto longest = static_cast<std::int64_t>(data.part(0, size_).count);
+    Tensors parts;
     for (int part = 0; part < size_; ++part) {
       const at::Tensor exact = view(data.part(part, size_));
-      exact.copy_(outputs[0][static_cast<std::size_t>(part)].narrow(0, 0, exact.numel()));
+      parts.push_back(has_equal_parts(data) ? exact : at::zeros({longest}, exact.options()));
+      if (!has_equal_parts(data)) parts.back().narrow(0, 0, exact.numel()).copy_(exact);
+    }
+    return parts;
+  }
+
+  void store_parts(Block data, const Tensors& parts) const {
+    if (has_equal_parts(data)) return;
+    for (int part = 0; part < size_; ++part) {
+      const at::Tensor exact = view(data.part(part, size_));
+      exact.copy_(parts[static_cast<std::size_t>(part)].narrow(0, 0, exact.numel()));
     }
   }
 

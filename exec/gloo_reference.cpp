@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <string>
 
-#include "collectives/ring.hpp"
+#include "collectives/bruck.hpp"
 #include "exec/fork_world.hpp"
 #include "exec/gloo_module.hpp"
 
@@ -60,11 +60,7 @@ void run_in_group(int ranks, const GlooJob& job) {
       own.ranks = ranks;
       own.store_path = store_path;
       if (job.seconds != nullptr) own.seconds = job.seconds + rank.index() * job.iterations;
-      // Nobody has all parts before all have come.
-      own.barrier = [&] {
-        allgather_ring(rank.channel(),
-                       Block{nullptr, static_cast<std::size_t>(ranks), DType::int8});
-      };
+      own.barrier = [&] { barrier_dissemination(rank.channel()); };
       std::string message;
       entry(own, message);
       if (message.empty()) return;
@@ -85,6 +81,13 @@ void check_case(int ranks, const GlooCase& gloo_case) {
   if (!gloo_supports(gloo_case.data[0].dtype)) {
     throw Error(ErrorKind::usage, fmt::format("gloo does not know {}; use float16 or float32",
                                               name_of(gloo_case.data[0].dtype)));
+  }
+  const std::size_t count = gloo_case.data[0].count;
+  if (gloo_case.collective == Collective::alltoall && count % gloo_case.data.size() != 0) {
+    throw Error(ErrorKind::usage,
+                fmt::format("gloo's alltoall has equal parts only, but {} ranks do not divide {} "
+                            "elements",
+                            ranks, count));
   }
   if (reduces(gloo_case.collective) &&
       (gloo_case.op == Op::average || gloo_case.op == Op::replace)) {

@@ -11,8 +11,10 @@
 namespace tutti {
 
 /// One collective for gloo to do: in place on `data[rank]`, each of the same count and dtype, all
-/// in memory shared between processes (World::allocate). reduce_scatter is done by gloo's allreduce
-/// of the whole buffer, of which part `rank` counts. op is sum, product, min or max.
+/// in memory shared between processes (World::allocate). Results are where the catalogue says, and
+/// the rest of the buffers is unspecified. reduce_scatter is done by gloo's allreduce of the whole
+/// buffer, of which part `rank` counts; alltoall needs a count that the ranks divide. op is sum,
+/// product, min or max.
 struct GlooCase {
   Collective collective = Collective::allreduce;
   Op op = Op::sum;

@@ -1,6 +1,7 @@
 #include "experiments/bench.hpp"
 
 #include "exec/fork_world.hpp"
+#include "experiments/choosing.hpp"
 #include "experiments/transport.hpp"
 
 namespace tutti {
@@ -21,34 +22,42 @@ std::string describe(const Repetitions& repetitions) {
 
 bool bench(const BenchFlags& flags, Output& output) {
   check_ranks(flags.question.ranks, most_real_ranks);
-  const Question question = ask(flags.question, flags.question.ranks);
+  const Rules rules = load_rules(flags.question.rules);
+  const Question question = ask(flags.question, flags.question.ranks, rules);
   parse_transport(flags.transport, {Transport::shm});
   const TraceFile trace(flags.trace);
   ForkWorld world(question.ranks, {.timeout_seconds = flags.timeout_seconds});
-  Meter meter(world, question.largest_bytes(), question.algorithms.size(), flags.repetitions,
-              trace);
+  Meter meter(world, question.largest_bytes(), question.jobs_per_count(), flags.repetitions, trace);
 
-  RowWriter rows(output, flags.format, Source::transport);
+  RowWriter rows(output, flags.format, Source::transport, question.automatic);
   const std::string note = warn_if_oversubscribed(question.ranks);
-  rows.comment(
-      fmt::format("tutti bench: {}, in place, transport {}", question.describe(), flags.transport));
+  const bool in_place = question.collective != Collective::alltoall;
+  rows.comment(fmt::format("tutti bench: {}, {} place, transport {}", question.describe(),
+                           in_place ? "in" : "out of", flags.transport));
   rows.comment(fmt::format("time: {}; buffers of zeros, results checked apart",
                            describe(flags.repetitions)));
-  if (!note.empty()) rows.comment(note);
+  rows.comment(note);
+  rows.comment(describe_left_out(question.left_out, question.ranks));
+  CostProfile profile;
+  if (question.automatic) {
+    profile = measure_profile(world, question.dtype, question.op, question.largest_bytes());
+    rows.comment("auto: fitted " + describe(profile));
+  }
+  const bool checks = flags.check && question.has_results();
   StatusLine status;
   for (const std::size_t count : question.counts) {
     status.show(fmt::format("measuring {} elements", count));
-    const std::vector<Job> jobs = question.jobs(count);
+    const std::vector<Job> jobs = jobs_of(question, count, profile, rules);
     const std::vector<Timing> timings = meter.time(jobs);
     std::vector<std::size_t> wrong;
-    if (flags.check) wrong = meter.count_wrong(jobs);
+    if (checks) wrong = meter.count_wrong(jobs);
     for (std::size_t k = 0; k < jobs.size(); ++k) {
       Row row;
       row.job = jobs[k];
       row.ranks = question.ranks;
       row.timing = timings[k];
       row.substrate = flags.transport;
-      if (flags.check) row.wrong = wrong[k];
+      if (checks) row.wrong = wrong[k];
       if (!note.empty()) row.note = note;
       rows.write(row);
     }

@@ -30,4 +30,10 @@ Cluster load_cluster(const ClusterFlags& flags, int ranks);
 /// The best that any two ranks have: what lower bounds and explanations are made of.
 CostModel cost_model(const Shape& shape, int ranks);
 
+/// What messages cost at most within and between groups, where the first group is rank 0 and those
+/// after it to which it has no worse a route than to rank 1; one class where that makes no
+/// difference. Bandwidth is what a message gets when all ranks send at once, each to the next of
+/// its group or to its like in the next group. Reductions are as slow as on the slowest host.
+CostProfile cost_profile(const Shape& shape, int ranks);
+
 }  // namespace tutti

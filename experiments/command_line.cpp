@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "experiments/bench.hpp"
+#include "experiments/choosing.hpp"
+#include "experiments/command.hpp"
 #include "experiments/crossover.hpp"
 #include "experiments/simulate.hpp"
 #include "experiments/verify.hpp"
@@ -13,11 +15,8 @@
 namespace tutti {
 namespace {
 
-constexpr auto exit_codes =
-    "\nExit codes: 0 good, 1 a result is wrong, 2 usage, 3 operating error.";
-
-// Runs what was asked for; returns whether all results were right.
-using Command = std::function<bool(Output&)>;
+constexpr auto collective_names =
+    "allreduce, broadcast, allgather, reduce_scatter, reduce, gather, scatter, alltoall or barrier";
 
 // Flags as typed that need a look before they are used.
 struct Typed {
@@ -31,9 +30,21 @@ struct Typed {
   double timeout_seconds() const { return static_cast<double>(timeout_milliseconds) / 1e3; }
 };
 
+void add_tuning(CLI::App& app, Tuning& tuning) {
+  const auto add = [&](const char* flag, int& value, const std::string& what) {
+    app.add_option(flag, value, what + " (0: the algorithm's own default)")
+        ->check(CLI::Range(0, 1'000'000))
+        ->capture_default_str();
+  };
+  add("--segments", tuning.segments, "Pieces that pipelined algorithms cut the buffer into");
+  add("--radix", tuning.radix, "Fan-out of k-nomial trees and exchanges");
+  add("--group", tuning.group, "Ranks of one inner group of hierarchical algorithms");
+}
+
 void add_question(CLI::App& app, QuestionFlags& flags) {
   app.add_option("--algo,--algorithms", flags.algorithms,
-                 "Algorithms, comma-separated, or all; an unknown name lists the valid ones")
+                 "Algorithms, comma-separated, or all; in bench and simulate also auto; an unknown "
+                 "name lists the valid ones")
       ->capture_default_str();
   app.add_option("-b,--minbytes", flags.sweep.minimum, "Smallest size (binary K, M, G)")
       ->capture_default_str();
@@ -45,7 +56,9 @@ void add_question(CLI::App& app, QuestionFlags& flags) {
   app.add_option("-d,--dtype,--datatype", flags.dtype, "Element type")->capture_default_str();
   app.add_option("-o,--op", flags.op, "Reduction: sum, product, min, max, average")
       ->capture_default_str();
-  app.add_option("-r,--root", flags.root, "Root of a broadcast")->capture_default_str();
+  app.add_option("-r,--root", flags.root, "Root of a broadcast, reduce, gather or scatter")
+      ->capture_default_str();
+  add_tuning(app, flags.tuning);
 }
 
 void add_cluster(CLI::App& app, ClusterFlags& flags) {
@@ -77,10 +90,9 @@ void add_trace(CLI::App& app, std::string& file) {
 }
 
 void add_rows(CLI::App& app, QuestionFlags& question, Typed& typed) {
-  app.add_option("COLLECTIVE", question.collective,
-                 "allreduce, broadcast, allgather or reduce_scatter")
-      ->required();
+  app.add_option("COLLECTIVE", question.collective, collective_names)->required();
   add_question(app, question);
+  app.add_option("--rules", question.rules, "A CSV file that pins what --algo auto takes");
   app.add_option("-c,--check", typed.check, "1: check results, 0: do not")
       ->check(CLI::Range(0, 1))
       ->capture_default_str();
@@ -100,6 +112,7 @@ Command add_verify(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--json", flags->json, "Print JSON");
+  add_tuning(app, flags->tuning);
   add_timeout(app, *typed);
   add_trace(app, flags->trace);
   app.footer(std::string(verify_help) + R"(
@@ -124,12 +137,15 @@ Command add_bench(CLI::App& app) {
   add_repetitions(app, flags->repetitions);
   add_timeout(app, *typed);
   add_trace(app, flags->trace);
-  app.footer(std::string(rows_help) + R"(
+  app.footer(std::string(rows_help) + "\n\n" + auto_help + R"(
 
 Examples:
   tutti bench allreduce --ranks 2 -b 8 -e 128M -f 2
   tutti bench allreduce --algo ring,tree --sizes 1K,1M,16M --json
-  tutti bench broadcast --root 1 --format csv > broadcast.csv)" +
+  tutti bench broadcast --algo knomial --radix 4 --root 1 --format csv > broadcast.csv
+  tutti bench alltoall --ranks 4
+  tutti bench allreduce --algo auto,ring
+  TUTTI_ALGO="allreduce:ring;broadcast:binomial" tutti bench allreduce)" +
              "\n" + exit_codes);
   return [flags, typed](Output& output) {
     flags->timeout_seconds = typed->timeout_seconds();
@@ -149,17 +165,21 @@ Command add_simulate(CLI::App& app) {
   add_cluster(app, flags->cluster);
   add_trace(app, flags->trace);
   add_repetitions(app, typed->unused);
-  app.footer(std::string(rows_help) + R"(
+  app.footer(std::string(rows_help) + "\n\n" + auto_help + R"(
 
 Simulated time is deterministic: -n and -w are accepted and change nothing, p50 and p99 equal time.
 Blocks have no memory unless -c 1 asks for real data, checked; wrong is n/a without it.
-  bound     lower_bound_us: what no algorithm can beat in the alpha-beta-gamma model
+  bound     lower_bound_us: what no algorithm can beat in the alpha-beta-gamma model: the larger of
+            one message's latency and what some rank must move or reduce (allreduce: 2(N-1)/N of the
+            bytes)
   note      latency-bound or bandwidth-bound: where the algorithm's closed form spends most
 
 Examples:
   tutti simulate allreduce --topology topologies/star.yaml
   tutti simulate allreduce --topology topologies/star.yaml --set hosts=64 --algo ring -e 1G
-  tutti simulate broadcast --topology topologies/star.yaml --ranks 4 --model lv08 --json)" +
+  tutti simulate broadcast --topology topologies/star.yaml --ranks 4 --model lv08 --json
+  tutti simulate allreduce --topology topologies/star.yaml --algo hierarchical --group 4
+  tutti simulate allreduce --topology topologies/star.yaml --algo auto --rules rules.csv)" +
              "\n" + exit_codes);
   return [flags, typed](Output& output) {
     flags->check = typed->check == 1;
@@ -171,9 +191,7 @@ Examples:
 Command add_crossover(CLI::App& app) {
   const auto flags = std::make_shared<CrossoverFlags>();
   const auto typed = std::make_shared<Typed>();
-  app.add_option("COLLECTIVE", flags->question.collective,
-                 "allreduce, broadcast, allgather or reduce_scatter")
-      ->capture_default_str();
+  app.add_option("COLLECTIVE", flags->question.collective, collective_names)->capture_default_str();
   add_question(app, flags->question);
   app.add_option("--ranks", flags->question.ranks, "Ranks, one a host (default: all hosts)")
       ->check(CLI::PositiveNumber);
@@ -231,6 +249,7 @@ Examples:
   tutti bench allreduce --ranks 2
   tutti simulate allreduce --topology topologies/star.yaml
   tutti crossover --topology topologies/star.yaml --ranks 4 --measure
+  tutti explain allreduce ring --ranks 4
   tutti bench --help)" +
              std::string("\n") + exit_codes);
 
@@ -244,6 +263,9 @@ Examples:
   add("bench", "Time a collective between real processes on this machine", add_bench);
   add("simulate", "Time a collective on a simulated cluster", add_simulate);
   add("crossover", "Find the sizes at which the best algorithm changes", add_crossover);
+  add("catalogue", "List all algorithms with their costs, and prove them", add_catalogue);
+  add("explain", "Show what an algorithm does step by step, or export it", add_explain);
+  add("replay", "Time a plan from a file on a simulated cluster", add_replay);
 
   try {
     app.parse(argc, argv);
@@ -258,7 +280,8 @@ Examples:
     std::fprintf(stderr, "tutti: %s\ntutti: %s\n", error.what(),
                  has_command
                      ? "run with --help for more"
-                     : "the commands are verify, bench, simulate and crossover; see --help");
+                     : "the commands are verify, bench, simulate, crossover, catalogue, explain "
+                       "and replay; see --help");
     return usage_error;
   }
   return execute(chosen);

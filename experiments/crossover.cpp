@@ -27,7 +27,8 @@ used. They are fitted to messages of 64 B up to 16 MiB: alpha and gamma while al
 neighbours exchange at once, beta of a message alone. If that is slower when all ranks are busy
 (loaded beta), all messages of the star also share one medium that carries as much.
 
-JSON is one object: collective, dtype, op, ranks, algorithms, shape, model, fit (alpha_us,
+JSON is one object: collective, dtype, op, ranks, algorithms, left_out [{algorithm, supported}] (of
+all, those that do not support the ranks or the tuning), shape, model, fit (alpha_us,
 beta_ns_per_byte, loaded_beta_ns_per_byte, gamma_ns_per_byte; null without --measure), simulated
 {crossovers, rows}, and with --measure: measured {crossovers, rows}, ratios [{from, to,
 predicted_bytes, measured_bytes, ratio}], note. A crossover is {from, to, bytes}; a row {bytes,
@@ -39,6 +40,7 @@ namespace {
 // How fast a run is depends on the cores its processes happen to start on.
 constexpr int measured_runs = 5;
 constexpr double measured_tolerance = 0.1;
+constexpr std::size_t most_columns = 6;  // Of algorithms in a table of sizes.
 constexpr std::size_t largest_fitted_bytes = std::size_t{16} << 20;
 
 // A change of the winner, predicted and measured.
@@ -87,7 +89,7 @@ std::string reason(const Study& study, const Sample& sample) {
   const Algorithm& second = *study.question.algorithms[sample.runner_up()];
   if (&winner == &second || sample.count == 0 || study.question.ranks == 1) return "";
   const Problem problem{study.question.ranks, sample.count, bytes_of(study.question.dtype),
-                        study.question.root};
+                        study.question.root, study.question.tuning};
   if (sample.margin() == 0.0) return fmt::format("as fast as {}", second.name);
   const double alpha = study.model.alpha_seconds;
   const auto gain = [&](const CostModel& model) {
@@ -98,7 +100,8 @@ std::string reason(const Study& study, const Sample& sample) {
   const double reduced = gain({0.0, 0.0, study.model.gamma_seconds_per_byte});
   if (latency <= 0.0 && moved + reduced <= 0.0) return "not in the model";
   if (latency >= moved + reduced) {
-    return fmt::format("latency: {} messages in a row, not {}", winner.steps(problem),
+    const int steps = winner.steps(problem);
+    return fmt::format("latency: {} message{} in a row, not {}", steps, steps == 1 ? "" : "s",
                        second.steps(problem));
   }
   const bool is_moved = moved >= reduced;
@@ -109,10 +112,22 @@ std::string reason(const Study& study, const Sample& sample) {
                      second.seconds(problem, unit) / whole);
 }
 
+// Over the question's units, so that bisection too meets only counts that are multiples of them.
+Survey survey_question(const Question& question, const Evaluate& evaluate,
+                       double tolerance = equal_times) {
+  std::vector<std::size_t> units;
+  for (const std::size_t count : question.counts) units.push_back(count / question.unit);
+  Survey result = survey(
+      units, [&](std::size_t count) { return evaluate(count * question.unit); }, tolerance);
+  for (Sample& sample : result.samples) sample.count *= question.unit;
+  for (Change& change : result.changes) change.count *= static_cast<double>(question.unit);
+  return result;
+}
+
 Survey survey_simulated(const Question& question, SimWorld& world) {
   const TraceFile no_trace("");
   StatusLine status;
-  return survey(question.counts, [&](std::size_t count) {
+  return survey_question(question, [&](std::size_t count) {
     status.show(fmt::format("simulating {} elements", count));
     std::vector<double> seconds;
     for (const Job& job : question.jobs(count)) {
@@ -138,7 +153,7 @@ Survey survey_measured(const Question& question, World& world, Repetitions repet
     for (auto& of_job : medians) seconds.push_back(timing_of(std::move(of_job)).p50_seconds);
     return seconds;
   };
-  return survey(question.counts, evaluate, measured_tolerance);
+  return survey_question(question, evaluate, measured_tolerance);
 }
 
 MachineModel fit_this_machine(const Question& question, World& world) {
@@ -162,6 +177,10 @@ Study examine(const CrossoverFlags& flags) {
   if (typed.algorithms.empty()) typed.algorithms = is_allreduce ? "ring,tree" : "all";
   Study study;
   study.question = ask(typed, cluster.ranks);
+  if (study.question.automatic) {
+    throw Error(ErrorKind::usage,
+                "--algo auto: crossover compares named algorithms; simulate and bench choose");
+  }
   std::optional<ForkWorld> world;
   if (flags.measure) {
     if (cluster.ranks < 2) {
@@ -221,12 +240,17 @@ void print_json(const Study& study, Output& output) {
                {"op", redop_name(question.collective, question.op)},
                {"ranks", question.ranks},
                {"algorithms", Json::array()},
+               {"left_out", Json::array()},
                {"shape", study.shape},
                {"model", study.model_name},
                {"fit", nullptr},
                {"simulated", to_json(study, study.simulated, false)}};
   for (std::size_t k = 0; k < question.algorithms.size(); ++k) {
     json["algorithms"].push_back(study.name(k));
+  }
+  for (const Algorithm* algorithm : question.left_out) {
+    json["left_out"].push_back(
+        {{"algorithm", algorithm->name}, {"supported", algorithm->supported}});
   }
   if (study.measured) {
     const CostModel& cost = study.fit->cost;
@@ -248,22 +272,67 @@ void print_json(const Study& study, Output& output) {
   output.line(json.dump(2));
 }
 
-void print_rows(const Study& study, const Survey& survey, bool is_measured, Output& output) {
-  std::string header = fmt::format("#{:>12} {:>12}", "size (B)", "(elements)");
+// Of an algorithm's times, under its name.
+std::size_t column_width(const Study& study, std::size_t algorithm) {
+  return std::max<std::size_t>(14, study.name(algorithm).size() + 5);
+}
+
+std::size_t longest_name(const Study& study) {
+  std::size_t longest = 18;
   for (std::size_t k = 0; k < study.question.algorithms.size(); ++k) {
-    header += fmt::format(" {:>14}", study.name(k) + " (us)");
+    longest = std::max(longest, study.name(k).size());
+  }
+  return longest;
+}
+
+std::string time_text(const Study& study, const Survey& survey, std::size_t sample,
+                      std::size_t algorithm, bool is_measured) {
+  const std::string time = fmt::format("{:.2f}", survey.samples[sample].seconds[algorithm] * 1e6);
+  if (!is_measured) return time;
+  return fmt::format("{} ({})", time, format_number(ratio_of(study, sample, algorithm), 2));
+}
+
+// A column for each size, and a row for each algorithm: too many for columns of their own.
+void print_times(const Study& study, const Survey& survey, bool is_measured, Output& output) {
+  const int width = is_measured ? 21 : 13;
+  const std::size_t name_width = longest_name(study);
+  std::string header = fmt::format("# {:<{}}", "size (B)", name_width);
+  for (const Sample& sample : survey.samples) {
+    header += fmt::format(" {:>{}}", sample.count * bytes_of(study.question.dtype), width);
+  }
+  output.line(header);
+  for (std::size_t k = 0; k < study.question.algorithms.size(); ++k) {
+    std::string line = fmt::format("  {:<{}}", study.name(k), name_width);
+    for (std::size_t i = 0; i < survey.samples.size(); ++i) {
+      const char* const mark = survey.samples[i].winner() == k ? "*" : "";
+      const std::string time = time_text(study, survey, i, k, is_measured);
+      line += fmt::format(" {:>{}}", fmt::format("{}{}", mark, time), width);
+    }
+    output.line(line);
+  }
+  output.line(is_measured ? "# times in us (and predicted / measured); *: the winner of the size"
+                          : "# times in us; *: the winner of the size");
+}
+
+void print_rows(const Study& study, const Survey& survey, bool is_measured, Output& output) {
+  const bool has_columns = study.question.algorithms.size() <= most_columns;
+  if (!has_columns) print_times(study, survey, is_measured, output);
+  std::string header = fmt::format("#{:>12} {:>12}", "size (B)", "(elements)");
+  for (std::size_t k = 0; has_columns && k < study.question.algorithms.size(); ++k) {
+    header += fmt::format(" {:>{}}", study.name(k) + " (us)", column_width(study, k));
     if (is_measured) header += fmt::format(" {:>9}", "pred/meas");
   }
-  output.print("{}  {:<18} {:>7}  {}", header, "winner", "margin", "reason");
+  const std::size_t name_width = longest_name(study);
+  output.print("{}  {:<{}} {:>7}  {}", header, "winner", name_width, "margin", "reason");
   for (std::size_t i = 0; i < survey.samples.size(); ++i) {
     const Sample& sample = survey.samples[i];
     std::string line =
         fmt::format(" {:>12} {:>12}", sample.count * bytes_of(study.question.dtype), sample.count);
-    for (std::size_t k = 0; k < sample.seconds.size(); ++k) {
-      line += fmt::format(" {:>14.2f}", sample.seconds[k] * 1e6);
+    for (std::size_t k = 0; has_columns && k < sample.seconds.size(); ++k) {
+      line += fmt::format(" {:>{}.2f}", sample.seconds[k] * 1e6, column_width(study, k));
       if (is_measured) line += fmt::format(" {:>9}", format_number(ratio_of(study, i, k), 2));
     }
-    output.print("{}  {:<18} {:>6.1f}%  {}", line, study.name(sample.winner()),
+    output.print("{}  {:<{}} {:>6.1f}%  {}", line, study.name(sample.winner()), name_width,
                  sample.margin() * 100, reason(study, sample));
   }
   for (const Change& change : survey.changes) {
@@ -282,6 +351,8 @@ void print_rows(const Study& study, const Survey& survey, bool is_measured, Outp
 
 void print_table(const Study& study, const Repetitions& repetitions, Output& output) {
   output.print("# tutti crossover: {}", study.question.describe());
+  const std::string left_out = describe_left_out(study.question.left_out, study.question.ranks);
+  if (!left_out.empty()) output.print("# {}", left_out);
   if (study.fit) {
     output.print("# fitted on this machine: {}", text_of(*study.fit));
     output.line("# these replace the topology's latency, bandwidth and reduction speed");

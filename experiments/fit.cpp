@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 
+#include "collectives/bruck.hpp"
 #include "experiments/measure.hpp"
 
 namespace tutti {
@@ -79,7 +80,6 @@ std::vector<MessageTime> measure_messages(World& world, DType dtype, Op op, Load
   const auto size = static_cast<std::size_t>(world.size());
   const std::size_t block_bytes = messages.back().bytes;
   std::byte* const data = world.allocate(2 * block_bytes * size);
-  std::byte* const scratch = world.allocate(128 * size);
   auto* const seconds =
       reinterpret_cast<double*>(world.allocate(messages.size() * rounds * size * sizeof(double)));
   const auto times_of = [&](std::size_t message, int round) {
@@ -94,7 +94,7 @@ std::vector<MessageTime> measure_messages(World& world, DType dtype, Op op, Load
       const std::size_t count = messages[m].bytes / bytes_of(dtype);
       const Op each = messages[m].reduced ? op : Op::replace;
       for (int round = -warmups; round < rounds; ++round) {
-        barrier(channel, scratch + 128 * index);
+        barrier_dissemination(channel);
         const double start = channel.now();
         communicate(channel, Block{own, count, dtype}, Block{own + block_bytes, count, dtype}, each,
                     load);

@@ -93,10 +93,11 @@ void fill_repeating(Block whole, Block part, const std::vector<std::byte>& patte
   });
 }
 
-std::size_t count_different(Block whole, Block part, const std::vector<std::byte>& pattern) {
-  const std::size_t element = bytes_of(whole.dtype);
+// Elements of `part` that are not the pattern's from element `offset` on.
+std::size_t count_different(Block part, std::size_t offset, const std::vector<std::byte>& pattern) {
+  const std::size_t element = bytes_of(part.dtype);
   std::size_t wrong = 0;
-  for_each_run(part, offset_of(whole, part), [&](std::size_t i, std::size_t n, std::size_t first) {
+  for_each_run(part, offset, [&](std::size_t i, std::size_t n, std::size_t first) {
     const std::byte* found = part.data + i * element;
     const std::byte* expected = pattern.data() + first * element;
     if (std::memcmp(found, expected, n * element) == 0) return;
@@ -109,14 +110,23 @@ std::size_t count_different(Block whole, Block part, const std::vector<std::byte
 
 // What of `whole` a rank contributes; the rest is filler.
 Block contribution_of(Collective collective, int rank, int size, int root, Block whole) {
-  if (collective == Collective::allgather) return whole.part(rank, size);
-  if (collective == Collective::broadcast && rank != root) return whole.slice(0, 0);
-  return whole;
+  switch (collective) {
+    case Collective::allgather:
+    case Collective::gather:
+      return whole.part(rank, size);
+    case Collective::broadcast:
+    case Collective::scatter:
+      return rank == root ? whole : whole.slice(0, 0);
+    case Collective::barrier:
+      return whole.slice(0, 0);
+    default:
+      return whole;
+  }
 }
 
 Block with_filler(Collective collective, int rank, int size, int root, Block whole) {
   const Block own = contribution_of(collective, rank, size, root, whole);
-  if (own.count < whole.count) std::fill_n(whole.data, whole.bytes(), filler);
+  if (own.count < whole.count) fill_with_filler(whole);
   return own;
 }
 
@@ -146,22 +156,21 @@ void ExactInputs::fill(Collective collective, int rank, int root, Block whole) c
 }
 
 std::size_t ExactInputs::count_wrong(Collective collective, int rank, int root, Block whole) const {
-  switch (collective) {
-    case Collective::broadcast:
-      return count_different(whole, whole, contributions_[static_cast<std::size_t>(root)]);
-    case Collective::allgather: {
-      std::size_t wrong = 0;
-      for (int from = 0; from < size_; ++from) {
-        wrong += count_different(whole, whole.part(from, size_),
-                                 contributions_[static_cast<std::size_t>(from)]);
-      }
-      return wrong;
-    }
-    case Collective::allreduce:
-    case Collective::reduce_scatter:
-      break;
+  const Block result = result_of(collective, rank, size_, root, whole);
+  if (result.is_empty()) return 0;
+  const std::size_t offset = offset_of(whole, result);
+  if (reduces(collective)) return count_different(result, offset, reduced_);
+  if (collective == Collective::broadcast || collective == Collective::scatter) {
+    return count_different(result, offset, contributions_[static_cast<std::size_t>(root)]);
   }
-  return count_different(whole, result_of(collective, rank, size_, whole), reduced_);
+  std::size_t wrong = 0;
+  for (int from = 0; from < size_; ++from) {
+    const Block part = whole.part(from, size_);
+    const Block sent = collective == Collective::alltoall ? whole.part(rank, size_) : part;
+    wrong += count_different(part, offset_of(whole, sent),
+                             contributions_[static_cast<std::size_t>(from)]);
+  }
+  return wrong;
 }
 
 void fill_random(Collective collective, int rank, int size, int root, std::uint64_t seed,
@@ -181,8 +190,23 @@ void fill_random(Collective collective, int rank, int size, int root, std::uint6
                    reinterpret_cast<const std::byte*>(values.data()), own.count);
 }
 
-Block result_of(Collective collective, int rank, int size, Block whole) {
-  return collective == Collective::reduce_scatter ? whole.part(rank, size) : whole;
+Block result_of(Collective collective, int rank, int size, int root, Block whole) {
+  switch (collective) {
+    case Collective::reduce_scatter:
+    case Collective::scatter:
+      return whole.part(rank, size);
+    case Collective::reduce:
+    case Collective::gather:
+      return rank == root ? whole : whole.slice(0, 0);
+    case Collective::barrier:
+      return whole.slice(0, 0);
+    default:
+      return whole;
+  }
+}
+
+void fill_with_filler(Block whole) {
+  std::fill_n(whole.data, whole.bytes(), filler);
 }
 
 void reduce_serially(Collective collective, Op op, int root, const std::vector<Block>& data) {
@@ -190,16 +214,34 @@ void reduce_serially(Collective collective, Op op, int root, const std::vector<B
   const auto copy = [](Block target, Block source) {
     if (target.data != source.data) std::copy_n(source.data, source.bytes(), target.data);
   };
-  if (collective == Collective::broadcast) {
-    for (const Block target : data) copy(target, data[static_cast<std::size_t>(root)]);
-    return;
-  }
-  if (collective == Collective::allgather) {
-    for (int from = 0; from < size; ++from) {
-      const Block part = data[static_cast<std::size_t>(from)].part(from, size);
-      for (const Block target : data) copy(target.part(from, size), part);
-    }
-    return;
+  const auto part = [&](int rank, int index) {
+    return data[static_cast<std::size_t>(rank)].part(index, size);
+  };
+  switch (collective) {
+    case Collective::barrier:
+      return;
+    case Collective::broadcast:
+    case Collective::scatter:
+      for (const Block target : data) copy(target, data[static_cast<std::size_t>(root)]);
+      return;
+    case Collective::allgather:
+    case Collective::gather:
+      for (int from = 0; from < size; ++from) {
+        for (int to = 0; to < size; ++to) copy(part(to, from), part(from, from));
+      }
+      return;
+    case Collective::alltoall:
+      for (int i = 0; i < size; ++i) {
+        for (int j = 0; j < i; ++j) {
+          const Block mine = part(i, j), theirs = part(j, i);
+          std::swap_ranges(mine.data, mine.data + mine.bytes(), theirs.data);
+        }
+      }
+      return;
+    case Collective::allreduce:
+    case Collective::reduce_scatter:
+    case Collective::reduce:
+      break;
   }
   for (std::size_t rank = 1; rank < data.size(); ++rank) {
     reduce_elements(op, data[0].dtype, data[0].data, data[rank].data, data[0].count);

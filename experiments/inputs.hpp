@@ -15,8 +15,9 @@ class ExactInputs {
  public:
   ExactInputs(int size, DType dtype, Op op);
 
-  /// Makes `whole` what `rank` contributes; of an allgather everything but the own part, and of a
-  /// broadcast everything but the root's, is filled with bytes that must not survive.
+  /// Makes `whole` what `rank` contributes: in an alltoall, what it sends. What the rank does not
+  /// contribute (all but its part in allgather and gather, all but the root's in broadcast and
+  /// scatter) is filled with bytes that must not survive.
   void fill(Collective collective, int rank, int root, Block whole) const;
 
   /// Elements of `rank`'s result that are not the right ones.
@@ -36,11 +37,14 @@ class ExactInputs {
 void fill_random(Collective collective, int rank, int size, int root, std::uint64_t seed,
                  Block whole);
 
-/// The part of `whole` that holds the result of `rank`.
-Block result_of(Collective collective, int rank, int size, Block whole);
+/// The part of `whole` that holds the result of `rank`; empty where it has none.
+Block result_of(Collective collective, int rank, int size, int root, Block whole);
+
+/// Bytes that are no contribution's, so that what an algorithm does not write is noticed.
+void fill_with_filler(Block whole);
 
 /// Turns the contributions in `data` (one block a rank) into the results, in place: reductions fold
-/// from rank 0 up. op is not average.
+/// from rank 0 up. op is not average; an alltoall's parts are equal.
 void reduce_serially(Collective collective, Op op, int root, const std::vector<Block>& data);
 
 /// The elements as float64; of int64 those beyond 2^53 are rounded.

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "collectives/run.hpp"
+#include "collectives/bruck.hpp"
 #include "experiments/inputs.hpp"
 
 namespace tutti {
@@ -31,16 +31,18 @@ std::byte* allocate_buffers(World& world, std::size_t bytes) {
   return world.allocate(bytes * ranks_of(world));
 }
 
-}  // namespace
-
-void barrier(Channel& channel, std::byte* bytes) {
-  const int rank = channel.rank(), size = channel.size();
-  const Operation operation(channel, Call{.algorithm = "barrier"}, ceil_log2(size));
-  for (int distance = 1; distance < size; distance *= 2) {
-    channel.sendrecv((rank + distance) % size, Block{bytes, 1, DType::uint8},
-                     (rank - distance + size) % size, Block{bytes + 1, 1, DType::uint8});
-  }
+bool is_alltoall(const Job& job) {
+  return job.algorithm->collective == Collective::alltoall;
 }
+
+// In place, but for alltoall, for which that means a copy that it does not need.
+Arguments arguments_of(const Job& job, Block data, Block sent) {
+  Arguments arguments{.output = data, .op = job.op, .root = job.root, .tuning = job.tuning};
+  if (is_alltoall(job)) arguments.input = sent;
+  return arguments;
+}
+
+}  // namespace
 
 Timing timing_of(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
@@ -59,31 +61,45 @@ Meter::Meter(World& world, std::size_t largest_bytes, std::size_t most_jobs,
       repetitions_(repetitions),
       trace_(trace),
       data_(allocate_buffers(world, largest_bytes_)),
-      barrier_(world.allocate(alignment_bytes * ranks_of(world))),
       seconds_(reinterpret_cast<double*>(
           world.allocate(static_cast<std::size_t>(repetitions.iterations) * most_jobs *
                          ranks_of(world) * sizeof(double)))),
       wrong_(reinterpret_cast<std::uint64_t*>(
           world.allocate(most_jobs * ranks_of(world) * sizeof(std::uint64_t)))) {}
 
-Block Meter::block_of(int rank, const Job& job) const {
-  return {data_ + static_cast<std::size_t>(rank) * largest_bytes_, job.count, job.dtype};
+Block Meter::block_of(std::byte* buffers, int rank, const Job& job) const {
+  return {buffers + static_cast<std::size_t>(rank) * largest_bytes_, job.count, job.dtype};
+}
+
+Arguments Meter::arguments_of(int rank, const Job& job) const {
+  return tutti::arguments_of(job, block_of(data_, rank, job),
+                             is_alltoall(job) ? block_of(sent_, rank, job) : Block{});
+}
+
+void Meter::allocate_sent(std::span<const Job> jobs) {
+  if (sent_ != nullptr || std::none_of(jobs.begin(), jobs.end(), is_alltoall)) return;
+  sent_ = allocate_buffers(world_, largest_bytes_);
 }
 
 std::vector<Timing> Meter::time(std::span<const Job> jobs) {
   check(jobs.size() <= most_jobs_, "{} jobs at once, expected at most {}", jobs.size(), most_jobs_);
   const std::size_t size = ranks_of(world_);
+  allocate_sent(jobs);
   world_.run([&](Rank& rank) {
     const auto index = static_cast<std::size_t>(rank.index());
     Channel& channel = rank.channel();
     TracedRank traced(channel, trace_);
-    for (const Job& job : jobs) std::memset(block_of(rank.index(), job).data, 0, job.bytes());
+    for (const Job& job : jobs) {
+      std::memset(block_of(data_, rank.index(), job).data, 0, job.bytes());
+      if (is_alltoall(job)) std::memset(block_of(sent_, rank.index(), job).data, 0, job.bytes());
+    }
     for (int i = -repetitions_.warmup; i < repetitions_.iterations; ++i) {
       for (std::size_t k = 0; k < jobs.size(); ++k) {
         const Job& job = jobs[k];
-        barrier(channel, barrier_ + index * alignment_bytes);
+        barrier_dissemination(channel);
+        const Arguments arguments = arguments_of(rank.index(), job);
         const double start = channel.now();
-        run(*job.algorithm, traced.channel(), block_of(rank.index(), job), job.op, job.root);
+        run(*job.algorithm, traced.channel(), arguments);
         const double end = channel.now();
         if (i < 0) continue;
         seconds_[(static_cast<std::size_t>(i) * jobs.size() + k) * size + index] = end - start;
@@ -105,17 +121,20 @@ std::vector<Timing> Meter::time(std::span<const Job> jobs) {
 std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
   check(jobs.size() <= most_jobs_, "{} jobs at once, expected at most {}", jobs.size(), most_jobs_);
   const std::size_t size = ranks_of(world_);
+  allocate_sent(jobs);
   const ExactInputs inputs(world_.size(), jobs[0].dtype, jobs[0].op);
   world_.run([&](Rank& rank) {
     const auto index = static_cast<std::size_t>(rank.index());
     for (std::size_t k = 0; k < jobs.size(); ++k) {
       const Job& job = jobs[k];
-      const Block block = block_of(rank.index(), job);
+      const Arguments arguments = arguments_of(rank.index(), job);
       const Collective collective = job.algorithm->collective;
-      inputs.fill(collective, rank.index(), job.root, block);
-      barrier(rank.channel(), barrier_ + index * alignment_bytes);
-      run(*job.algorithm, rank.channel(), block, job.op, job.root);
-      wrong_[k * size + index] = inputs.count_wrong(collective, rank.index(), job.root, block);
+      if (arguments.input) fill_with_filler(arguments.output);
+      inputs.fill(collective, rank.index(), job.root, arguments.input.value_or(arguments.output));
+      barrier_dissemination(rank.channel());
+      run(*job.algorithm, rank.channel(), arguments);
+      wrong_[k * size + index] =
+          inputs.count_wrong(collective, rank.index(), job.root, arguments.output);
     }
   });
   std::vector<std::size_t> wrong;
@@ -128,7 +147,8 @@ std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
 double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace) {
   world.run([&](Rank& rank) {
     TracedRank traced(rank.channel(), trace);
-    run(*job.algorithm, traced.channel(), Block{nullptr, job.count, job.dtype}, job.op, job.root);
+    const Block ghost{nullptr, job.count, job.dtype};
+    run(*job.algorithm, traced.channel(), arguments_of(job, ghost, ghost));
   });
   return world.seconds();
 }

@@ -7,17 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "collectives/run.hpp"
 #include "collectives/world.hpp"
 #include "experiments/question.hpp"
 #include "experiments/trace_file.hpp"
 #include "sim/sim_world.hpp"
 
 namespace tutti {
-
-/// Brings all ranks of `channel` together: a dissemination barrier of one-byte messages.
-/// `bytes` is this rank's scratch memory, at least barrier_bytes of it.
-void barrier(Channel& channel, std::byte* bytes);
-inline constexpr std::size_t barrier_bytes = 2;
 
 /// Figures over the iterations of a job; an iteration takes as long as its slowest rank.
 struct Timing {
@@ -35,7 +31,8 @@ struct Repetitions {
   int iterations = 20;
 };
 
-/// Runs jobs in a world, in place, in memory that it allocates once.
+/// Runs jobs in a world, in memory that it allocates once: in place, but for alltoall, whose ranks
+/// send from a second buffer.
 class Meter {
  public:
   /// For jobs of at most `largest_bytes`, at most `most_jobs` of them at once. `world` and `trace`
@@ -51,7 +48,9 @@ class Meter {
   std::vector<std::size_t> count_wrong(std::span<const Job> jobs);
 
  private:
-  Block block_of(int rank, const Job& job) const;
+  Block block_of(std::byte* buffers, int rank, const Job& job) const;
+  Arguments arguments_of(int rank, const Job& job) const;
+  void allocate_sent(std::span<const Job> jobs);
 
   World& world_;
   const std::size_t largest_bytes_;
@@ -59,7 +58,7 @@ class Meter {
   const Repetitions repetitions_;
   const TraceFile& trace_;
   std::byte* const data_;
-  std::byte* const barrier_;
+  std::byte* sent_ = nullptr;   ///< What alltoall sends; allocated when needed.
   double* const seconds_;       ///< By iteration, job and rank.
   std::uint64_t* const wrong_;  ///< By job and rank.
 };

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/catalogue.hpp"
+#include "collectives/choose.hpp"
 #include "experiments/sizes.hpp"
 
 namespace tutti {
@@ -19,6 +22,8 @@ struct QuestionFlags {
   std::string dtype = "float32";
   std::string op = "sum";
   int root = 0;
+  Tuning tuning;
+  std::string rules;  ///< A file for choose(); "" is none.
 };
 
 /// One use of one algorithm, the same on every rank.
@@ -28,40 +33,57 @@ struct Job {
   DType dtype = DType::float32;
   Op op = Op::sum;
   int root = 0;
+  Tuning tuning = {};
+  std::optional<Choice> choice = {};  ///< Of an automatic job: how `algorithm` was chosen.
+
+  /// The algorithm's, or "auto".
+  std::string_view name() const { return choice ? "auto" : algorithm->name; }
 
   std::size_t bytes() const { return count * bytes_of(dtype); }
-  Problem problem(int ranks) const { return {ranks, count, bytes_of(dtype), root}; }
+  Problem problem(int ranks) const { return {ranks, count, bytes_of(dtype), root, tuning}; }
 };
 
 /// The flags, understood and found to make sense.
 struct Question {
   Collective collective = Collective::allreduce;
-  std::vector<const Algorithm*> algorithms;
+  std::vector<const Algorithm*> algorithms;  ///< Those by name, or all.
+  bool automatic = false;                    ///< Whether one is to be chosen besides.
+  std::vector<const Algorithm*> left_out;    ///< Of "all", those that do not support the problem.
   int ranks = 1;
   DType dtype = DType::float32;
   Op op = Op::sum;
   int root = 0;
-  std::vector<std::size_t> counts;  ///< Sizes rounded down to whole elements.
+  Tuning tuning = {};
+  /// Counts are multiples of this: of the ranks for alltoall, so that its parts are equal, else 1.
+  std::size_t unit = 1;
+  std::vector<std::size_t> counts;  ///< Sizes rounded down to whole units; only 0 for a barrier.
 
-  /// All algorithms on `count` elements.
+  /// All algorithms on `count` elements; see jobs_of() for the automatic one.
   std::vector<Job> jobs(std::size_t count) const;
 
+  /// The jobs for each count.
+  std::size_t jobs_per_count() const { return algorithms.size() + (automatic ? 1 : 0); }
+
   std::size_t largest_bytes() const;
+
+  /// Whether there are results to check.
+  bool has_results() const { return collective != Collective::barrier; }
 
   /// "allreduce of float32, sum, 4 ranks", for headers.
   std::string describe() const;
 };
+
+/// "segments 8, radix 4, group 2", without those that are 0.
+std::string describe(const Tuning& tuning);
+
+/// "left out, not supported by 3 ranks: neighbor_exchange (even N)"; "" where there are none.
+std::string describe_left_out(const std::vector<const Algorithm*>& left_out, int ranks);
 
 /// Throws Error(usage) that says what is valid, before anything runs. `ranks` replaces the flags'.
 Question ask(const QuestionFlags& flags, int ranks);
 
 /// The op as nccl-tests prints it: "none" where the collective does not reduce.
 std::string redop_name(Collective collective, Op op);
-
-/// True where a root matters.
-constexpr bool has_root(Collective collective) {
-  return collective == Collective::broadcast;
-}
 
 /// Throws Error(usage) unless 1 <= ranks <= most.
 void check_ranks(int ranks, int most);

@@ -4,20 +4,46 @@
 
 namespace tutti {
 
+namespace {
+
+// How the job's algorithm was chosen; nulls where it was named.
+void add_choice(Json& json, const Job& job, bool with_candidates) {
+  for (const char* key : {"chosen", "chosen_by", "predicted_us"}) json[key] = nullptr;
+  if (with_candidates) json["candidates_us"] = nullptr;
+  if (!job.choice) return;
+  const Choice& choice = *job.choice;
+  json["chosen"] = job.algorithm->name;
+  json["chosen_by"] = choice.origin.empty() ? "model" : choice.origin;
+  json["predicted_us"] = choice.chosen.seconds * 1e6;
+  if (!with_candidates) return;
+  json["candidates_us"] = Json::object();
+  for (const Candidate& candidate : choice.candidates) {
+    json["candidates_us"][std::string(candidate.algorithm->name)] = candidate.seconds * 1e6;
+  }
+}
+
+}  // namespace
+
 const char* const rows_help =
     R"(Columns, as nccl-tests prints them:
-  size      bytes of the whole buffer (N times a rank's part for allgather and reduce_scatter),
-            rounded down to whole elements
+  size      bytes of the whole buffer (N times a rank's part for allgather, reduce_scatter, gather,
+            scatter and alltoall), rounded down to whole elements, for alltoall to N equal parts;
+            0 for a barrier
   time      microseconds until the slowest rank is done, mean over the iterations; p50 and p99 are
             percentiles over the iterations
   algbw     size / time in GB/s (1e9 bytes)
-  busbw     algbw x 2(N-1)/N (allreduce), (N-1)/N (allgather, reduce_scatter), 1 (broadcast): what a
-            ring sends on each link, a convention for other algorithms; n/a for one rank
-  #wrong    elements that are not exactly right, over all ranks
+  busbw     algbw x 2(N-1)/N (allreduce), 1 (broadcast, reduce), (N-1)/N (the others): what a ring
+            or the root's link carries, a convention for other algorithms; n/a for one rank and
+            for a barrier
+  #wrong    elements that are not exactly right, over all ranks; n/a for a barrier
 
 JSON, one line a row (null where there is no value): collective, algo, ranks, bytes, count, dtype,
 op, root (-1: none), time_us, p50_us, p99_us, algbw, busbw, wrong, then transport (bench) or engine
-(simulate), model, lower_bound_us, note. CSV has the same names as its header.)";
+(simulate), model, lower_bound_us, note, segments, radix, group (0: the algorithm's default). CSV
+has the same names as its header.
+
+With --algo all, algorithms that do not support the number of ranks or the tuning are left out,
+which a comment of the table says; naming one is a usage error.)";
 
 Format parse_format(const std::string& name) {
   if (name == "table") return Format::table;
@@ -28,7 +54,8 @@ Format parse_format(const std::string& name) {
 }
 
 std::optional<double> Row::algorithm_bandwidth() const {
-  if (!(timing.mean_seconds > 0.0)) return std::nullopt;
+  const bool has_data = job.algorithm->collective != Collective::barrier;
+  if (!has_data || !(timing.mean_seconds > 0.0)) return std::nullopt;
   return static_cast<double>(job.bytes()) / timing.mean_seconds / 1e9;
 }
 
@@ -38,18 +65,18 @@ std::optional<double> Row::bus_bandwidth() const {
   return *bandwidth * bus_bandwidth_factor(job.algorithm->collective, ranks);
 }
 
-RowWriter::RowWriter(Output& output, Format format, Source source)
-    : output_(output), format_(format), source_(source) {}
+RowWriter::RowWriter(Output& output, Format format, Source source, bool automatic)
+    : output_(output), format_(format), source_(source), automatic_(automatic) {}
 
 void RowWriter::comment(const std::string& text) {
-  if (format_ == Format::table) output_.print("# {}", text);
+  if (format_ == Format::table && !text.empty()) output_.print("# {}", text);
 }
 
 void RowWriter::write(const Row& row) {
   wrong_ += row.wrong.value_or(0);
   checked_ = checked_ || row.wrong.has_value();
   if (const auto bandwidth = row.bus_bandwidth()) {
-    bus_bandwidths_[std::string(row.job.algorithm->name)].push_back(*bandwidth);
+    bus_bandwidths_[std::string(row.job.name())].push_back(*bandwidth);
   }
   switch (format_) {
     case Format::table:
@@ -76,9 +103,12 @@ bool RowWriter::finish() {
 void RowWriter::write_header() {
   const bool simulated = source_ == Source::engine;
   constexpr auto layout =
-      "#{:>12} {:>12} {:>9} {:>8} {:>5} {:>19} {:>11} {:>8} {:>8} {:>7} {:>11} {:>11}{}";
+      "#{:>12} {:>12} {:>9} {:>8} {:>5} {:>26} {:>11} {:>8} {:>8} {:>7} {:>11} {:>11}{}";
   output_.print(layout, "size", "count", "type", "redop", "root", "algo", "time", "algbw", "busbw",
-                "#wrong", "p50", "p99", simulated ? "       bound  note" : "");
+                "#wrong", "p50", "p99",
+                simulated    ? "       bound  note"
+                : automatic_ ? "  note"
+                             : "");
   output_.print(layout, "(B)", "(elements)", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)",
                 "(us)", simulated ? "        (us)" : "");
 }
@@ -87,15 +117,23 @@ void RowWriter::write_table(const Row& row) {
   if (!has_header_) write_header();
   has_header_ = true;
   const Job& job = row.job;
+  // Long tables read better with a break between sizes.
+  if (rows_of_count_ > 1 && job.count != last_count_) output_.line("#");
+  rows_of_count_ = job.count == last_count_ ? rows_of_count_ + 1 : 1;
+  last_count_ = job.count;
   const Collective collective = job.algorithm->collective;
   std::string end;
   if (row.lower_bound_seconds) end = fmt::format(" {:>11.2f}", *row.lower_bound_seconds * 1e6);
   // What is the same for all measured rows is in the header.
   if (row.note && source_ == Source::engine) end += "  " + *row.note;
+  if (job.choice) {
+    end += fmt::format("{}auto: {}", source_ == Source::engine && row.note ? ", " : "  ",
+                       job.choice->describe());
+  }
   output_.print(
-      " {:>12} {:>12} {:>9} {:>8} {:>5} {:>19} {:>11.2f} {:>8} {:>8} {:>7} {:>11.2f} {:>11.2f}{}",
+      " {:>12} {:>12} {:>9} {:>8} {:>5} {:>26} {:>11.2f} {:>8} {:>8} {:>7} {:>11.2f} {:>11.2f}{}",
       job.bytes(), job.count, name_of(job.dtype), redop_name(collective, job.op),
-      has_root(collective) ? job.root : -1, job.algorithm->name, row.timing.mean_seconds * 1e6,
+      is_rooted(collective) ? job.root : -1, job.name(), row.timing.mean_seconds * 1e6,
       format_number(row.algorithm_bandwidth(), 2), format_number(row.bus_bandwidth(), 2),
       row.wrong ? fmt::format("{}", *row.wrong) : "n/a", row.timing.p50_seconds * 1e6,
       row.timing.p99_seconds * 1e6, end);
@@ -118,15 +156,15 @@ Json RowWriter::to_json(const Row& row) const {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   const Job& job = row.job;
   const Collective collective = job.algorithm->collective;
-  return {
+  Json json = {
       {"collective", name_of(collective)},
-      {"algo", job.algorithm->name},
+      {"algo", job.name()},
       {"ranks", row.ranks},
       {"bytes", job.bytes()},
       {"count", job.count},
       {"dtype", name_of(job.dtype)},
       {"op", redop_name(collective, job.op)},
-      {"root", has_root(collective) ? job.root : -1},
+      {"root", is_rooted(collective) ? job.root : -1},
       {"time_us", microseconds_json(row.timing.mean_seconds)},
       {"p50_us", microseconds_json(row.timing.p50_seconds)},
       {"p99_us", microseconds_json(row.timing.p99_seconds)},
@@ -137,7 +175,12 @@ Json RowWriter::to_json(const Row& row) const {
       {"model", or_null(row.model)},
       {"lower_bound_us", microseconds_json(row.lower_bound_seconds)},
       {"note", or_null(row.note)},
+      {"segments", job.tuning.segments},
+      {"radix", job.tuning.radix},
+      {"group", job.tuning.group},
   };
+  if (automatic_) add_choice(json, job, format_ == Format::json);
+  return json;
 }
 
 }  // namespace tutti

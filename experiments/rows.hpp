@@ -31,7 +31,8 @@ struct Row {
   std::optional<double> lower_bound_seconds;  ///< If simulated.
   std::optional<std::string> note;
 
-  /// GB/s; empty where no time passes. Bus bandwidth has no meaning for one rank.
+  /// GB/s; empty where no time passes, and for a barrier. Bus bandwidth has no meaning for one
+  /// rank.
   std::optional<double> algorithm_bandwidth() const;
   std::optional<double> bus_bandwidth() const;
 };
@@ -42,9 +43,10 @@ extern const char* const rows_help;
 class RowWriter {
  public:
   /// `output` outlives it.
-  RowWriter(Output& output, Format format, Source source);
+  /// `automatic`: whether some rows' algorithms are chosen, which all rows then tell of.
+  RowWriter(Output& output, Format format, Source source, bool automatic = false);
 
-  /// A line that starts with '#'; only in tables.
+  /// A line that starts with '#'; only in tables, and not for an empty text.
   void comment(const std::string& text);
 
   void write(const Row& row);
@@ -61,7 +63,10 @@ class RowWriter {
   Output& output_;
   const Format format_;
   const Source source_;
+  const bool automatic_;
   bool has_header_ = false;
+  std::size_t last_count_ = 0;
+  int rows_of_count_ = 0;  ///< In a table, since the count last changed.
   std::size_t wrong_ = 0;
   bool checked_ = false;
   std::map<std::string, std::vector<double>> bus_bandwidths_;  ///< By algorithm.

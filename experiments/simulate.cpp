@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "experiments/choosing.hpp"
 #include "experiments/measure.hpp"
 
 namespace tutti {
@@ -19,25 +20,30 @@ std::string limiting_term(const Job& job, int ranks, const CostModel& model) {
 
 bool simulate(const SimulateFlags& flags, Output& output) {
   const Cluster cluster = load_cluster(flags.cluster, flags.question.ranks);
-  const Question question = ask(flags.question, cluster.ranks);
+  const Rules rules = load_rules(flags.question.rules);
+  const Question question = ask(flags.question, cluster.ranks, rules);
   const CostModel model = cost_model(cluster.shape, cluster.ranks);
+  const CostProfile profile =
+      question.automatic ? cost_profile(cluster.shape, cluster.ranks) : CostProfile{};
   const TraceFile trace(flags.trace);
   SimWorld world(cluster.shape, cluster.ranks, cluster.options);
   const TraceFile no_trace("");
   std::optional<Meter> meter;
-  if (flags.check) {
-    meter.emplace(world, question.largest_bytes(), question.algorithms.size(), Repetitions{0, 1},
+  if (flags.check && question.has_results()) {
+    meter.emplace(world, question.largest_bytes(), question.jobs_per_count(), Repetitions{0, 1},
                   no_trace);
   }
 
-  RowWriter rows(output, flags.format, Source::engine);
+  RowWriter rows(output, flags.format, Source::engine, question.automatic);
   rows.comment(fmt::format("tutti simulate: {} on {}", question.describe(), cluster.shape.name));
   rows.comment(fmt::format("engine and model: {}", world.describe()));
   rows.comment("time: simulated, until the last rank is done, all starting at once; deterministic");
   rows.comment("bound: what no algorithm can beat in the alpha-beta-gamma model");
+  rows.comment(describe_left_out(question.left_out, question.ranks));
+  if (question.automatic) rows.comment("auto: given " + describe(profile));
   StatusLine status;
   for (const std::size_t count : question.counts) {
-    const std::vector<Job> jobs = question.jobs(count);
+    const std::vector<Job> jobs = jobs_of(question, count, profile, rules);
     std::vector<std::size_t> wrong;
     if (meter) wrong = meter->count_wrong(jobs);
     for (std::size_t k = 0; k < jobs.size(); ++k) {

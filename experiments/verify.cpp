@@ -2,10 +2,13 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
-#include <optional>
+#include <set>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "collectives/run.hpp"
@@ -27,15 +30,18 @@ const char* const verify_help =
   pass              exact, all ranks with the same bytes, and either equal to the reference or
                     within the bound
 The reference is libtorch's c10d over gloo, in processes of their own; for what gloo lacks
-(bfloat16, builds without libtorch) it is a serial fold from rank 0 up.
+(bfloat16, builds without libtorch) it is a serial fold from rank 0 up. A barrier moves no data and
+has no reference: its ranks enter late, one after the other, and none may leave before the late one
+has entered. Algorithms that do not support the number of ranks or the tuning have no row; a comment
+names them and what they support.
 
 The second table: bytes that each rank of a ring allreduce really sent, beside 2(N-1)T/N: equal
 where N divides the count, else within one element for each of the 2(N-1) parts.
 
-JSON is one object: ranks, transport, seed, counts, rows (collective, algorithm, ranks, dtype,
-exact, gloo_bytes_equal, max_error, bound, ranks_agree, reference, pass), counters (algorithm,
-ranks, rank, count, dtype, bytes_sent, bytes_received, expected_bytes, difference_elements, pass),
-pass.)";
+JSON is one object: ranks, transport, seed, counts (alltoall rounds them up to equal parts), rows
+(collective, algorithm, ranks, dtype, exact, gloo_bytes_equal, max_error, bound, ranks_agree,
+reference, pass), left_out (collective, algorithm, supported), counters (algorithm, ranks, rank,
+count, dtype, bytes_sent, bytes_received, expected_bytes, difference_elements, pass), pass.)";
 
 namespace {
 
@@ -48,6 +54,12 @@ struct VerifyRow {
   Deviation random;
 
   bool ranks_agree() const { return integers.ranks_agree && random.ranks_agree; }
+
+  bool is_barrier() const { return algorithm->collective == Collective::barrier; }
+  bool is_against_gloo() const { return has_gloo && !is_barrier(); }
+  const char* reference() const {
+    return is_barrier() ? "none" : is_against_gloo() ? "gloo" : "serial";
+  }
 
   // gloo folds in its own order, which matters to rounding only, and not between two ranks.
   bool needs_equal_bytes() const {
@@ -94,23 +106,51 @@ std::vector<DType> parse_dtypes(const std::string& names) {
   return dtypes;
 }
 
-VerifyRow verify_algorithm(World& world, const Algorithm& algorithm, const std::vector<Case>& cases,
-                           const TraceFile& trace) {
+// One rank after the other enters late. Whether nobody left before it came.
+bool holds_back(World& world, const Algorithm& barrier, const Tuning& tuning,
+                const TraceFile& trace) {
+  constexpr double late_seconds = 1e-3;
+  const auto size = static_cast<std::size_t>(world.size());
+  std::byte* const entered = world.allocate(size);
+  std::byte* const seen = world.allocate(size * size);
+  world.run([&](Rank& rank) {
+    TracedRank traced(rank.channel(), trace);
+    const auto index = static_cast<std::size_t>(rank.index());
+    for (std::size_t late = 0; late < size; ++late) {
+      if (index == late) {
+        // Late by either clock, the simulated or the wall's.
+        rank.channel().charge({Work::Kind::compute, late_seconds, {}, {}});
+        std::this_thread::sleep_for(std::chrono::duration<double>(late_seconds));
+        entered[late] = std::byte{1};
+      }
+      run(barrier, traced.channel(), {.tuning = tuning});
+      seen[index * size + late] = entered[late];
+    }
+  });
+  return std::count(seen, seen + size * size, std::byte{1}) == std::ptrdiff_t(size * size);
+}
+
+// Runs the cases of `row`'s algorithm and writes down how far it is off.
+void verify_algorithm(World& world, const Tuning& tuning, const std::vector<Case>& cases,
+                      const TraceFile& trace, VerifyRow& row) {
+  const Algorithm& algorithm = *row.algorithm;
+  if (row.is_barrier()) {
+    row.integers.bytes_equal = holds_back(world, algorithm, tuning, trace);
+    return;
+  }
   world.run([&](Rank& rank) {
     TracedRank traced(rank.channel(), trace);
     for (const Case& one : cases) {
-      if (one.collective != algorithm.collective) continue;
+      if (!one.is_for(algorithm)) continue;
       const Block block = one.found[static_cast<std::size_t>(rank.index())];
       one.fill(rank.index(), block);
-      run(algorithm, traced.channel(), block, one.op, one.root);
+      run(algorithm, traced.channel(),
+          {.output = block, .op = one.op, .root = one.root, .tuning = tuning});
     }
   });
-  VerifyRow row{&algorithm, world.size(), cases[0].found[0].dtype, false, {}, {}};
   for (const Case& one : cases) {
-    if (one.collective != algorithm.collective) continue;
-    (one.is_random ? row.random : row.integers).merge(compare(one));
+    if (one.is_for(algorithm)) (one.is_random() ? row.random : row.integers).merge(compare(one));
   }
-  return row;
 }
 
 // What each rank sends in a ring allreduce of a count that N divides, and of one that it does not.
@@ -139,6 +179,7 @@ std::vector<Counter> count_bytes(World& world, const Algorithm& algorithm, DType
 
 struct Report {
   std::vector<VerifyRow> rows;
+  std::vector<const Algorithm*> left_out;
   std::vector<Counter> counters;
 
   bool passes() const {
@@ -152,20 +193,37 @@ struct Report {
   }
 };
 
+std::vector<Collective> collectives_of(std::span<const Algorithm> algorithms) {
+  std::set<Collective> found;
+  for (const Algorithm& algorithm : algorithms) found.insert(algorithm.collective);
+  return {found.begin(), found.end()};
+}
+
+bool is_supported(const Algorithm& algorithm, const VerifyFlags& flags) {
+  // Of any count that the ranks divide, as alltoall needs.
+  const auto count = static_cast<std::size_t>(flags.ranks);
+  return algorithm.supports({.ranks = flags.ranks, .count = count, .tuning = flags.tuning});
+}
+
 Report examine(const VerifyFlags& flags, Transport transport, const std::vector<DType>& dtypes,
                std::span<const Algorithm> algorithms) {
   const TraceFile trace(flags.trace);
   Report report;
+  for (const Algorithm& algorithm : algorithms) {
+    if (!is_supported(algorithm, flags)) report.left_out.push_back(&algorithm);
+  }
   StatusLine status;
   for (const DType dtype : dtypes) {
     const bool use_gloo = gloo_available() && gloo_supports(dtype);
     const std::unique_ptr<World> world = make_world(transport, flags.ranks, flags.timeout_seconds);
     status.show(fmt::format("{}: computing the reference", name_of(dtype)));
-    const std::vector<Case> cases = make_cases(*world, dtype, flags.seed, use_gloo);
+    const std::vector<Case> cases =
+        make_cases(*world, collectives_of(algorithms), dtype, flags.seed, use_gloo);
     for (const Algorithm& algorithm : algorithms) {
+      if (!is_supported(algorithm, flags)) continue;
       status.show(fmt::format("{}: checking {}", name_of(dtype), algorithm.full_name));
-      report.rows.push_back(verify_algorithm(*world, algorithm, cases, trace));
-      report.rows.back().has_gloo = use_gloo;
+      report.rows.push_back({&algorithm, flags.ranks, dtype, use_gloo, {}, {}});
+      verify_algorithm(*world, flags.tuning, cases, trace, report.rows.back());
     }
   }
   const std::unique_ptr<World> world = make_world(transport, flags.ranks, flags.timeout_seconds);
@@ -183,11 +241,11 @@ Json to_json(const VerifyRow& row) {
       {"ranks", row.ranks},
       {"dtype", name_of(row.dtype)},
       {"exact", row.integers.bytes_equal},
-      {"gloo_bytes_equal", row.has_gloo ? Json(row.random.bytes_equal) : Json(nullptr)},
+      {"gloo_bytes_equal", row.is_against_gloo() ? Json(row.random.bytes_equal) : Json(nullptr)},
       {"max_error", row.random.error},
       {"bound", row.random.bound},
       {"ranks_agree", row.ranks_agree()},
-      {"reference", row.has_gloo ? "gloo" : "serial"},
+      {"reference", row.reference()},
       {"pass", row.passes()},
   };
 }
@@ -208,11 +266,16 @@ Json to_json(const Counter& counter) {
 }
 
 void print_json(const VerifyFlags& flags, const Report& report, Output& output) {
-  Json json = {{"ranks", flags.ranks},   {"transport", flags.transport},
-               {"seed", flags.seed},     {"counts", verify_counts()},
-               {"rows", Json::array()},  {"counters", Json::array()},
-               {"pass", report.passes()}};
+  Json json = {{"ranks", flags.ranks},      {"transport", flags.transport},
+               {"seed", flags.seed},        {"counts", verify_counts()},
+               {"rows", Json::array()},     {"left_out", Json::array()},
+               {"counters", Json::array()}, {"pass", report.passes()}};
   for (const VerifyRow& row : report.rows) json["rows"].push_back(to_json(row));
+  for (const Algorithm* algorithm : report.left_out) {
+    json["left_out"].push_back({{"collective", name_of(algorithm->collective)},
+                                {"algorithm", algorithm->name},
+                                {"supported", algorithm->supported}});
+  }
   for (const Counter& counter : report.counters) json["counters"].push_back(to_json(counter));
   output.line(json.dump(2));
 }
@@ -231,14 +294,15 @@ void print_table(const VerifyFlags& flags, const Report& report, Output& output)
   if (!gloo_available()) {
     output.line("# this build has no libtorch: the reference is a serial fold, not gloo");
   }
-  constexpr auto layout = "{:<14} {:<18} {:<8} {:>9} {:>5} {:>10} {:>9} {:>9}  {}";
+  const std::string left_out = describe_left_out(report.left_out, flags.ranks);
+  if (!left_out.empty()) output.print("# {}", left_out);
+  constexpr auto layout = "{:<14} {:<26} {:<8} {:>9} {:>5} {:>10} {:>9} {:>9}  {}";
   output.print(layout, "collective", "algorithm", "dtype", "reference", "exact", "gloo bytes",
                "max error", "bound", "result");
   for (const VerifyRow& row : report.rows) {
     output.print(layout, name_of(row.algorithm->collective), row.algorithm->name,
-                 name_of(row.dtype), row.has_gloo ? "gloo" : "serial",
-                 yes_or_no(row.integers.bytes_equal),
-                 row.has_gloo ? yes_or_no(row.random.bytes_equal) : "n/a",
+                 name_of(row.dtype), row.reference(), yes_or_no(row.integers.bytes_equal),
+                 row.is_against_gloo() ? yes_or_no(row.random.bytes_equal) : "n/a",
                  fmt::format("{:.2g}", row.random.error), fmt::format("{:.2g}", row.random.bound),
                  verdict(row.passes()));
   }

@@ -15,6 +15,7 @@ struct VerifyFlags {
   std::string transport = "shm";
   std::string dtype = "float32";  ///< Or a comma-separated list, or "all".
   std::uint64_t seed = 1;
+  Tuning tuning;
   double timeout_seconds = 30.0;
   bool json = false;
   std::string trace;
@@ -23,8 +24,8 @@ struct VerifyFlags {
 /// What the rows mean, for the command's --help.
 extern const char* const verify_help;
 
-/// Checks `algorithms`, prints a row for each, then the ring's byte counters. Returns whether all
-/// rows passed.
+/// Checks those of `algorithms` that support the ranks and the tuning, prints a row for each, then
+/// the ring's byte counters. Returns whether all rows passed.
 bool verify(const VerifyFlags& flags, Output& output,
             std::span<const Algorithm> algorithms = catalogue());
 

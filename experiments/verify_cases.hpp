@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "collectives/world.hpp"
@@ -16,16 +17,21 @@ struct Case {
   Collective collective = Collective::allreduce;
   Op op = Op::sum;
   int root = 0;
-  bool is_random = false;     ///< Else integer-valued.
-  std::uint64_t seed = 0;     ///< For random inputs.
-  std::vector<Block> wanted;  ///< By rank, in shared memory: the reference's results.
-  std::vector<Block> found;   ///< By rank, in shared memory: what an algorithm works on.
+  std::string_view only = {};  ///< The one algorithm that it is for; empty: all of the collective.
+  std::optional<ExactInputs> integers;  ///< Integer-valued inputs; none: random ones.
+  std::uint64_t seed = 0;               ///< For random inputs.
+  std::vector<Block> wanted;            ///< By rank, in shared memory: the reference's results.
+  std::vector<Block> found;             ///< By rank, in shared memory: what an algorithm works on.
   /// The sum over ranks of |contribution|, element by element, where results are rounded: random
   /// inputs of a reduction. Else empty.
   std::vector<double> magnitudes;
 
   std::size_t count() const { return found.front().count; }
   int size() const { return static_cast<int>(found.size()); }
+  bool is_random() const { return !integers.has_value(); }
+  bool is_for(const Algorithm& algorithm) const {
+    return collective == algorithm.collective && (only.empty() || only == algorithm.name);
+  }
 
   /// Makes `whole` what `rank` contributes.
   void fill(int rank, Block whole) const;
@@ -45,11 +51,13 @@ struct Deviation {
 
 Deviation compare(const Case& one);
 
-/// Elements that every case list uses: few, odd, and many.
+/// Elements that every case list uses: few, odd, and many. For alltoall they are rounded up to
+/// equal parts.
 std::vector<std::size_t> verify_counts();
 
-/// All cases of one dtype, for all collectives, in memory of `world`, with the reference's results:
-/// gloo's if `use_gloo`, else the serial fold's.
-std::vector<Case> make_cases(World& world, DType dtype, std::uint64_t seed, bool use_gloo);
+/// All cases of one dtype, for those of `collectives` that move data, in memory of `world`, with
+/// the reference's results: gloo's if `use_gloo`, else the serial fold's.
+std::vector<Case> make_cases(World& world, const std::vector<Collective>& collectives, DType dtype,
+                             std::uint64_t seed, bool use_gloo);
 
 }  // namespace tutti

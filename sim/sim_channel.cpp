@@ -65,6 +65,7 @@ SimChannel::SimChannel(SimStreams& streams, int rank, int size, int lane, bool r
 
 void SimChannel::charge(const Work& work) {
   check_alive();
+  if (work.kind == Work::Kind::scratch) return;
   if (work.kind != Work::Kind::compute) return charge_bytes(work.target.bytes());
   check(work.seconds >= 0.0, "rank {} charges {} s of work", rank(), work.seconds);
   if (work.seconds > 0.0) simgrid::s4u::this_actor::sleep_for(work.seconds);

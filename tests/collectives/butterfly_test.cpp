@@ -24,7 +24,7 @@ PlanVolume largest_volume(const std::string& name, int ranks) {
   const Problem problem{ranks, static_cast<std::size_t>(ranks), 4, 0, {}};
   PlanVolume largest;
   for (const PlanVolume& volume :
-       volumes(plan_to_prove(find_algorithm(Collective::allreduce, name), problem))) {
+       volumes(plan_to_prove(find_algorithm(Collective::allreduce, name), {problem}))) {
     if (volume.messages_sent >= largest.messages_sent) largest = volume;
   }
   return largest;

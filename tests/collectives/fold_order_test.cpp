@@ -13,7 +13,7 @@ using testing::ElementsAre;
 std::vector<std::string> folds_of(Collective collective, std::string_view name,
                                   const Problem& problem) {
   std::vector<std::string> texts;
-  for (const FoldTree& fold : prove(find_algorithm(collective, name), problem)) {
+  for (const FoldTree& fold : fold_trees(find_algorithm(collective, name), {problem})) {
     texts.push_back(fold.text);
   }
   return texts;
@@ -52,7 +52,7 @@ TEST(FoldOrder, ExchangesKeepTheirPromiseForEveryRadix) {
   const Algorithm& multiplying = find_algorithm(Collective::allreduce, "recursive_multiplying");
   for (int ranks = 1; ranks <= 33; ++ranks) {
     for (int radix = 2; radix <= 9; ++radix) {
-      EXPECT_NO_THROW(prove(multiplying, {ranks, 3, 4, 0, {.radix = radix}}))
+      EXPECT_NO_THROW(prove(multiplying, {{ranks, 3, 4, 0, {.radix = radix}}}))
           << ranks << " ranks, radix " << radix;
     }
   }

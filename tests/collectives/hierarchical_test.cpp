@@ -52,7 +52,7 @@ TEST(Hierarchical, RingsRunAlongTheGroupAndThePrimeFactorsOfTheRest) {
 TEST(Hierarchical, OnlyAGroupsShareCrossesTheSlowLinks) {
   const Problem problem{32, 64, 4, 0, {.group = 8}};
   const auto crossing = [&](Collective collective, std::string_view name) {
-    return bytes_between_groups(plan_to_prove(find_algorithm(collective, name), problem), 8);
+    return bytes_between_groups(plan_to_prove(find_algorithm(collective, name), {problem}), 8);
   };
   for (const char* name : {"hierarchical", "hierarchical_direct"}) {
     EXPECT_THAT(crossing(Collective::allreduce, name), testing::Each(2 * 3 * 8)) << name;
@@ -70,8 +70,8 @@ TEST(Hierarchical, KeepsItsPromiseAndItsClosedFormForEveryGroup) {
         if (!algorithm->supports(problem)) continue;
         SCOPED_TRACE(
             fmt::format("{}: groups of {} of {} ranks", algorithm->full_name, group, ranks));
-        EXPECT_NO_THROW(prove(*algorithm, problem));
-        const std::vector<double> ends = replay(plan_to_prove(*algorithm, problem), model);
+        EXPECT_NO_THROW(prove(*algorithm, {problem}));
+        const std::vector<double> ends = replay(plan_to_prove(*algorithm, {problem}), model);
         const double found = *std::max_element(ends.begin(), ends.end());
         const double expected = algorithm->seconds(problem, model);
         const bool is_exact = algorithm->form(problem) == Form::exact;
@@ -86,7 +86,7 @@ TEST(Hierarchical, AGroupThatDoesNotDivideTheRanksIsRefusedBeforeAnyDataMoves) {
   EXPECT_EQ(grouped_algorithms().size(), 7U);
   for (const Algorithm* algorithm : grouped_algorithms()) {
     try {
-      plan_to_prove(*algorithm, {6, 12, 4, 0, {.group = 4}});
+      plan_to_prove(*algorithm, {{6, 12, 4, 0, {.group = 4}}});
       ADD_FAILURE() << algorithm->full_name;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::usage);

@@ -1,28 +1,41 @@
-// Plans to prove: one algorithm for one problem, recorded.
+// Plans to prove: algorithms, each for one problem, recorded.
 #pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "collectives/plan.hpp"
 #include "collectives/proof.hpp"
-#include "collectives/run.hpp"
 
 namespace tutti {
 
-/// Records `algorithm` through run(), in place, with float32 elements.
-inline Plan plan_to_prove(const Algorithm& algorithm, const Problem& problem) {
-  PlanWorld world(problem.ranks);
-  const Block data = world.allocate_block(problem.count, DType::float32);
-  const Block source = world.allocate_block(problem.count, DType::float32);
-  Arguments arguments{.output = data, .root = problem.root, .tuning = problem.tuning};
-  if (algorithm.collective == Collective::alltoall) arguments.input = source;
-  world.run([&](Rank& rank) { run(algorithm, rank.channel(), arguments); });
-  return world.plan();
-}
+/// One plan to prove.
+struct ProofCase {
+  Problem problem;
+  std::vector<std::size_t> counts = {};  ///< Of the parts; empty for equal ones.
 
-inline std::vector<FoldTree> prove(const Algorithm& algorithm, const Problem& problem) {
-  return prove(plan_to_prove(algorithm, problem), Promise{.collective = algorithm.collective,
-                                                          .ranks = problem.ranks,
-                                                          .count = problem.count,
-                                                          .root = problem.root});
-}
+  /// "5 ranks, 13 elements, root 0, 2 segments, radix 0, group 0, equal parts".
+  std::string describe() const;
+};
+
+/// Rank counts of the sweep: all from 1 to 64, and some up to 512.
+std::vector<int> proof_ranks();
+
+/// What the sweep proves of an algorithm on so many ranks. Up to 64 ranks: several counts, with
+/// elements for few ranks only and for many, 1 to 4 segments, radices 2 to 5 and every group where
+/// they matter, uneven parts where they are allowed; every root up to 16 ranks, two beyond. For
+/// more ranks: one count, the extremes of what can be tuned.
+std::vector<ProofCase> proof_cases(const Algorithm& algorithm, int ranks);
+
+/// Records `algorithm` through run(), in place (alltoall out of place), with float32 elements. Not
+/// checked.
+Plan plan_to_prove(const Algorithm& algorithm, const ProofCase& proof_case);
+
+Promise promise_of(const Algorithm& algorithm, const ProofCase& proof_case);
+
+void prove(const Algorithm& algorithm, const ProofCase& proof_case);
+
+std::vector<FoldTree> fold_trees(const Algorithm& algorithm, const ProofCase& proof_case);
 
 }  // namespace tutti

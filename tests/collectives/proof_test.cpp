@@ -28,7 +28,8 @@ std::string objection(const Promise& promise, const std::function<void(Channel&,
 }
 
 TEST(Proof, ReportsTheOrderOfTheFoldOfEveryPart) {
-  const auto folds = prove(find_algorithm(Collective::allreduce, "ring"), {3, 6, 4, 0, {}});
+  const auto folds = fold_trees(find_algorithm(Collective::allreduce, "ring"),
+                                ProofCase{{.ranks = 3, .count = 6}});
   ASSERT_EQ(folds.size(), 3U);
   EXPECT_EQ(folds[0].text, "(0 + (1 + 2))");
   EXPECT_EQ(folds[1].text, "(1 + (0 + 2))");
@@ -110,51 +111,6 @@ TEST(Proof, ABarrierThatLeavesTooEarlyIsFound) {
                         }),
               HasSubstr("rank 0 leaves without having heard from rank 1"));
 }
-
-class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {};
-
-bool is_segmented(const Algorithm& algorithm) {
-  return std::string(algorithm.full_name).find("segmented") != std::string::npos ||
-         algorithm.steps_formula.find('m') != std::string_view::npos;
-}
-
-void prove_all(const Algorithm& algorithm, int ranks, const std::vector<std::size_t>& counts) {
-  const int roots = is_rooted(algorithm.collective) ? (ranks <= 16 ? ranks : 1) : 1;
-  for (const std::size_t count : counts) {
-    for (int root = 0; root < roots; ++root) {
-      for (int segments = 0; segments <= (is_segmented(algorithm) ? 4 : 0); ++segments) {
-        const Problem problem{ranks, count, 4, root, {.segments = segments}};
-        if (!algorithm.supports(problem)) continue;
-        SCOPED_TRACE(
-            fmt::format("{} ranks, count {}, root {}, {} segments", ranks, count, root, segments));
-        EXPECT_NO_THROW(prove(algorithm, problem));
-        if (testing::Test::HasFailure()) return;
-      }
-    }
-  }
-}
-
-TEST_P(EveryAlgorithm, KeepsItsPromiseForUpTo64Ranks) {
-  for (int ranks = 1; ranks <= 64; ++ranks) {
-    const auto n = static_cast<std::size_t>(ranks);
-    prove_all(*GetParam(), ranks, {0, 1, n - 1, n, 2 * n + 3});
-    if (HasFailure()) return;
-  }
-}
-
-TEST_P(EveryAlgorithm, KeepsItsPromiseForManyRanks) {
-  for (const int ranks : {96, 100, 127, 128, 129, 255, 256, 384, 511, 512}) {
-    prove_all(*GetParam(), ranks, {static_cast<std::size_t>(ranks) + 1});
-    if (HasFailure()) return;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithm, testing::ValuesIn([] {
-                           std::vector<const Algorithm*> all;
-                           for (const Algorithm& algorithm : catalogue()) all.push_back(&algorithm);
-                           return all;
-                         }()),
-                         [](const auto& entry) { return std::string(entry.param->full_name); });
 
 }  // namespace
 }  // namespace tutti

@@ -12,6 +12,12 @@
 
 namespace tutti {
 
+/// Those of the catalogue that `ranks` ranks can run.
+std::vector<const Algorithm*> supported_algorithms(int ranks);
+
+/// `count`, for alltoall rounded up to equal parts.
+std::size_t supported_count(const Algorithm& algorithm, std::size_t count, int ranks);
+
 /// What is to be run.
 struct CaseSpec {
   const Algorithm* algorithm = nullptr;
@@ -20,6 +26,7 @@ struct CaseSpec {
   Op op = Op::sum;
   int root = 0;
   bool in_place = false;
+  Tuning tuning = {};
 
   /// For example "allreduce_ring of 37 float32, op sum, root 0, in place".
   std::string describe() const;
@@ -44,10 +51,11 @@ void run_case(const Case& run, Channel& channel);
 /// Runs all of them, one after another, on every rank.
 void run_cases(World& world, const std::vector<Case>& cases);
 
-/// What `rank` has got, without what the collective leaves unspecified.
+/// What `rank` has got, without what the collective leaves unspecified; empty where it gets
+/// nothing.
 Block result_of(const Case& done, int rank);
 
-/// True where all ranks get the same.
+/// True where all ranks get the same elements.
 bool is_same_everywhere(Collective collective);
 
 }  // namespace tutti

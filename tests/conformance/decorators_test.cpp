@@ -31,22 +31,28 @@ constexpr std::size_t count = 37;
 
 TEST_P(AnyDecorated, TracedCountsTheBytesOfTheClosedForm) {
   const auto world = make(ranks);
-  const std::size_t algorithms = catalogue().size();
-  auto* const sent =
-      reinterpret_cast<std::uint64_t*>(world->allocate(algorithms * ranks * sizeof(std::uint64_t)));
+  const std::vector<const Algorithm*> algorithms = supported_algorithms(ranks);
+  auto* const sent = reinterpret_cast<std::uint64_t*>(
+      world->allocate(algorithms.size() * ranks * sizeof(std::uint64_t)));
   world->run([&](Rank& rank) {
-    for (std::size_t i = 0; i < algorithms; ++i) {
+    for (std::size_t i = 0; i < algorithms.size(); ++i) {
       Traced traced(rank.channel());
-      run(catalogue()[i], traced, ghost(count), Op::sum, 2);
+      run(*algorithms[i], traced, ghost(supported_count(*algorithms[i], count, ranks)), Op::sum, 2);
       sent[i * ranks + static_cast<std::size_t>(rank.index())] = traced.total().bytes_sent;
     }
   });
-  for (std::size_t i = 0; i < algorithms; ++i) {
-    const Problem problem{.ranks = ranks, .count = count, .element_bytes = 4, .root = 2};
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+    const Problem problem{.ranks = ranks,
+                          .count = supported_count(*algorithms[i], count, ranks),
+                          .element_bytes = 4,
+                          .root = 2};
     for (int rank = 0; rank < ranks; ++rank) {
-      EXPECT_EQ(sent[i * ranks + static_cast<std::size_t>(rank)],
-                catalogue()[i].bytes_sent(problem, rank))
-          << catalogue()[i].full_name << ", rank " << rank;
+      const std::size_t found = sent[i * ranks + static_cast<std::size_t>(rank)];
+      const std::size_t formula = algorithms[i]->bytes_sent(problem, rank);
+      const bool is_bound = algorithms[i]->form(problem) == Form::bound;
+      EXPECT_TRUE(found == formula || (is_bound && found < formula))
+          << algorithms[i]->full_name << ", rank " << rank << ": " << found << " sent, " << formula
+          << " by the closed form";
     }
   }
 }
@@ -56,7 +62,9 @@ TEST_P(AnyDecorated, WhatOneRankSentTheOtherReceived) {
   auto* const traffic = reinterpret_cast<Traffic*>(world->allocate(2 * sizeof(Traffic)));
   world->run([&](Rank& rank) {
     Traced traced(rank.channel());
-    for (const Algorithm& algorithm : catalogue()) run(algorithm, traced, ghost(count));
+    for (const Algorithm* algorithm : supported_algorithms(2)) {
+      run(*algorithm, traced, ghost(supported_count(*algorithm, count, 2)));
+    }
     traffic[rank.index()] = traced.by_peer().at(static_cast<std::size_t>(1 - rank.index()));
   });
   EXPECT_GT(traffic[0].bytes_sent, 0U);
@@ -70,8 +78,9 @@ TEST_P(AnyDecorated, WhatOneRankSentTheOtherReceived) {
 std::vector<Case> random_cases(World& world, std::uint64_t seed) {
   std::vector<Case> cases;
   std::mt19937_64 random(seed);
-  for (const Algorithm& algorithm : catalogue()) {
-    cases.push_back(allocate_case(world, {.algorithm = &algorithm, .count = count, .root = 1}));
+  for (const Algorithm* algorithm : supported_algorithms(ranks)) {
+    const std::size_t supported = supported_count(*algorithm, count, ranks);
+    cases.push_back(allocate_case(world, {.algorithm = algorithm, .count = supported, .root = 1}));
     fill_inputs(cases.back(), fill_random, random);
   }
   return cases;

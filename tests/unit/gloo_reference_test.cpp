@@ -51,6 +51,16 @@ bool is_same(Block a, Block b) {
   return a.count == b.count && (a.is_empty() || std::memcmp(a.data, b.data, a.bytes()) == 0);
 }
 
+bool has_result(const GlooCase& gloo_case, int rank) {
+  const Collective collective = gloo_case.collective;
+  const bool is_at_root = collective == Collective::reduce || collective == Collective::gather;
+  return collective != Collective::barrier && (!is_at_root || rank == gloo_case.root);
+}
+
+bool is_part_the_result(Collective collective) {
+  return collective == Collective::reduce_scatter || collective == Collective::scatter;
+}
+
 class Gloo : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -97,7 +107,10 @@ TEST_P(Gloo, AllCollectivesAgreeWithOursOnIntegerValuedDataOfEveryDtypeAndOp) {
     for (const DType dtype : all_dtypes()) {
       if (!gloo_supports(dtype)) continue;
       for (const Op op : {Op::sum, Op::max, Op::min}) {
-        for (const std::size_t count : {std::size_t{1}, std::size_t{37}, std::size_t{4096}}) {
+        for (std::size_t count : {std::size_t{1}, std::size_t{37}, std::size_t{4096}}) {
+          // Only an alltoall of equal parts needs no counts.
+          const auto size = static_cast<std::size_t>(ranks);
+          if (collective == Collective::alltoall) count = (count + size - 1) / size * size;
           const auto source = blocks(world, count, DType::float32);
           ours.push_back(blocks(world, count, dtype));
           for (std::size_t rank = 0; rank < source.size(); ++rank) {
@@ -138,7 +151,8 @@ TEST_P(Gloo, AllCollectivesAgreeWithOursOnIntegerValuedDataOfEveryDtypeAndOp) {
     for (int rank = 0; rank < ranks; ++rank) {
       Block own = ours[i][static_cast<std::size_t>(rank)];
       Block gloos = cases[i].data[static_cast<std::size_t>(rank)];
-      if (cases[i].collective == Collective::reduce_scatter) {
+      if (!has_result(cases[i], rank)) continue;
+      if (is_part_the_result(cases[i].collective)) {
         own = own.part(rank, ranks);
         gloos = gloos.part(rank, ranks);
       }
@@ -170,6 +184,8 @@ TEST_P(GlooReference, WhatGlooCannotDoIsAUsageError) {
       Error);
   EXPECT_THROW(
       run_gloo(2, {{Collective::allreduce, Op::sum, 0, blocks(world, 1, DType::bfloat16)}}), Error);
+  EXPECT_THROW(run_gloo(2, {{Collective::alltoall, Op::sum, 0, blocks(world, 3, DType::float32)}}),
+               Error);
 }
 
 TEST_P(GlooReference, TheCallerLoadsNoTorchGetsNoThreadAndKeepsNoChild) {

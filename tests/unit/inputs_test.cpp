@@ -21,7 +21,10 @@ TEST(ExactInputs, TheSerialReferenceGivesNoWrongElementForAnyCollectiveDtypeAndO
       for (const Op op : {Op::sum, Op::product, Op::min, Op::max}) {
         for (const int ranks : {1, 2, 3, 8, 130}) {
           const ExactInputs inputs(ranks, dtype, op);
-          Buffers buffers(ranks, 2100, dtype);
+          // An alltoall has equal parts.
+          const auto size = static_cast<std::size_t>(ranks);
+          const bool is_equal = collective == Collective::alltoall;
+          Buffers buffers(ranks, is_equal ? 2100 / size * size : 2100, dtype);
           const int root = ranks - 1;
           for (int rank = 0; rank < ranks; ++rank) {
             inputs.fill(collective, rank, root, buffers.blocks[static_cast<std::size_t>(rank)]);
@@ -74,6 +77,33 @@ TEST(ExactInputs, WhatARankDoesNotContributeWouldBeNoticed) {
   EXPECT_EQ(inputs.count_wrong(Collective::allgather, 0, 0, buffers.blocks[0]), 50u);
   inputs.fill(Collective::broadcast, 1, 0, buffers.blocks[1]);
   EXPECT_EQ(inputs.count_wrong(Collective::broadcast, 1, 0, buffers.blocks[1]), 100u);
+  inputs.fill(Collective::gather, 0, 0, buffers.blocks[0]);
+  EXPECT_EQ(inputs.count_wrong(Collective::gather, 0, 0, buffers.blocks[0]), 50u);
+  inputs.fill(Collective::scatter, 1, 0, buffers.blocks[1]);
+  EXPECT_EQ(inputs.count_wrong(Collective::scatter, 1, 0, buffers.blocks[1]), 50u);
+}
+
+TEST(ExactInputs, OnlyTheRootHasAResultOfAReduceOrGatherAndNobodyOfABarrier) {
+  const ExactInputs inputs(2, DType::int32, Op::sum);
+  Buffers buffers(2, 100, DType::int32);
+  for (const Collective collective : {Collective::reduce, Collective::gather}) {
+    EXPECT_EQ(result_of(collective, 1, 2, 1, buffers.blocks[1]).count, 100u);
+    EXPECT_EQ(result_of(collective, 0, 2, 1, buffers.blocks[0]).count, 0u);
+    EXPECT_EQ(inputs.count_wrong(collective, 0, 1, buffers.blocks[0]), 0u);
+    EXPECT_GT(inputs.count_wrong(collective, 1, 1, buffers.blocks[1]), 0u);
+  }
+  EXPECT_EQ(result_of(Collective::barrier, 0, 2, 0, buffers.blocks[0]).count, 0u);
+}
+
+TEST(ExactInputs, AnAlltoallThatLeavesEverythingWhereItIsIsWrong) {
+  const ExactInputs inputs(2, DType::int32, Op::sum);
+  Buffers buffers(2, 200, DType::int32);
+  inputs.fill(Collective::alltoall, 0, 0, buffers.blocks[0]);
+  inputs.fill(Collective::alltoall, 1, 0, buffers.blocks[1]);
+  // Some of the 100 elements that ought to move agree by chance: there are seven numbers.
+  const std::size_t wrong = inputs.count_wrong(Collective::alltoall, 0, 0, buffers.blocks[0]);
+  EXPECT_GT(wrong, 0u);
+  EXPECT_LE(wrong, 100u);
 }
 
 TEST(RandomInputs, AreTheSameForTheSameSeedAndDifferBetweenRanks) {

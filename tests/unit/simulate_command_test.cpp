@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "collectives/catalogue.hpp"
 #include "run_tutti.hpp"
 
 namespace tutti {
@@ -41,25 +43,27 @@ TEST(SimulateCommand, TheRingsBusBandwidthAtOneGibibyteIsTheLinks) {
 
 TEST(SimulateCommand, AJsonRowHasTheDocumentedKeysInOrder) {
   const CommandResult result =
-      run_tutti(std::string("simulate reduce_scatter --sizes 64 --json ") + star);
+      run_tutti(std::string("simulate reduce_scatter --algo ring --sizes 64 --json ") + star);
   const auto row = nlohmann::ordered_json::parse(result.output);
   std::vector<std::string> keys;
   for (const auto& [key, value] : row.items()) keys.push_back(key);
-  EXPECT_EQ(keys,
-            (std::vector<std::string>{"collective", "algo", "ranks", "bytes", "count", "dtype",
-                                      "op", "root", "time_us", "p50_us", "p99_us", "algbw", "busbw",
-                                      "wrong", "engine", "model", "lower_bound_us", "note"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{
+                      "collective", "algo",  "ranks",   "bytes",  "count",          "dtype",
+                      "op",         "root",  "time_us", "p50_us", "p99_us",         "algbw",
+                      "busbw",      "wrong", "engine",  "model",  "lower_bound_us", "note",
+                      "segments",   "radix", "group"}));
   EXPECT_EQ(row["ranks"], 8);
   EXPECT_EQ(row["time_us"], row["p50_us"]);
   EXPECT_EQ(row["time_us"], row["p99_us"]);
   EXPECT_TRUE(row["wrong"].is_null());
   EXPECT_EQ(row["note"], "latency-bound");
   EXPECT_THAT(row["model"].get<std::string>(), HasSubstr("CM02"));
-  EXPECT_NEAR(row["lower_bound_us"], 15.0, 1e-9);  // 3 messages of 5 us in a row.
+  EXPECT_NEAR(row["lower_bound_us"], 5.0, 1e-9);  // One message: a rank may send to all at once.
 }
 
 TEST(SimulateCommand, NoAlgorithmBeatsTheLowerBound) {
-  for (const char* collective : {"allreduce", "broadcast", "allgather", "reduce_scatter"}) {
+  for (const char* collective : {"allreduce", "broadcast", "allgather", "reduce_scatter", "reduce",
+                                 "gather", "scatter", "alltoall", "barrier"}) {
     for (const char* ranks : {"2", "3", "5", "8"}) {
       const CommandResult result = run_tutti(
           std::string("simulate --json --set reduction=10GBps --sizes 4,1K,1M,64M -r 1 ") + star +
@@ -115,9 +119,49 @@ TEST(CrossoverCommand, SaysWhoWinsWhyAndWhere) {
 }
 
 TEST(CrossoverCommand, WithoutACrossoverSaysWhoWinsThroughout) {
-  const CommandResult result = run_tutti(std::string("crossover broadcast --ranks 4 ") + star);
+  const CommandResult result =
+      run_tutti(std::string("crossover broadcast --algo linear,binomial --ranks 4 ") + star);
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("crossover: none, binomial wins from 1.0 kB to 16.8 MB"));
+}
+
+TEST(CrossoverCommand, OfManyAlgorithmsEachHasARowAndEachSizeAWinner) {
+  const CommandResult result =
+      run_tutti(std::string("crossover --algo all --sizes 1K,1M --ranks 4 ") + star);
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  for (const Algorithm* algorithm : algorithms_of(Collective::allreduce)) {
+    EXPECT_THAT(result.output, HasSubstr("\n  " + std::string(algorithm->name) + " "));
+  }
+  EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '*'), 3);  // One in the legend.
+}
+
+TEST(CrossoverCommand, AlltoallIsBisectedInEqualParts) {
+  const CommandResult result = run_tutti(
+      std::string("crossover alltoall --algo bruck,pairwise --sizes 1K,16M --ranks 7 --json ") +
+      star);
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const auto simulated = nlohmann::json::parse(result.output)["simulated"];
+  EXPECT_EQ(simulated["rows"][0]["count"], 256 / 7 * 7);
+  ASSERT_EQ(simulated["crossovers"].size(), 1u);
+  EXPECT_EQ(simulated["crossovers"][0]["to"], "pairwise");
+}
+
+TEST(SimulateCommand, ABarrierHasOneRowWithoutBytes) {
+  const auto row = simulated_row("barrier --ranks 4 -c 1");
+  EXPECT_EQ(row["bytes"], 0);
+  // Two rounds of one byte.
+  EXPECT_NEAR(row["time_us"], 2 * (5 + 1 / 12.5e3), 1e-6);
+  EXPECT_TRUE(row["wrong"].is_null());
+  EXPECT_TRUE(row["algbw"].is_null());
+  EXPECT_TRUE(row["busbw"].is_null());
+  EXPECT_NEAR(row["lower_bound_us"], 5.0, 1e-9);
+}
+
+TEST(SimulateCommand, TuningChangesTheTimeAndIsInTheRow) {
+  const auto binomial = simulated_row("broadcast --algo knomial --radix 2 --sizes 64");
+  const auto flat = simulated_row("broadcast --algo knomial --radix 8 --sizes 64");
+  EXPECT_EQ(flat["radix"], 8);
+  EXPECT_GT(binomial["time_us"], 2 * flat["time_us"].get<double>());
 }
 
 TEST(CrossoverCommand, JsonHasTheDocumentedKeys) {
@@ -131,7 +175,7 @@ TEST(CrossoverCommand, JsonHasTheDocumentedKeys) {
     for (const char* key : {"bytes", "count", "times_us", "winner", "margin", "reason"}) {
       EXPECT_TRUE(row.contains(key)) << key;
     }
-    EXPECT_EQ(row["times_us"].size(), 5u);
+    EXPECT_EQ(row["times_us"].size(), algorithms_of(Collective::allreduce).size());
   }
   EXPECT_EQ(rows[0]["bytes"], 1024);
 }

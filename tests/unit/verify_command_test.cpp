@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 nlohmann::json verified(const std::string& arguments) {
   const CommandResult result = run_tutti("verify --json " + arguments);
@@ -24,14 +25,23 @@ nlohmann::json verified(const std::string& arguments) {
   return nlohmann::json::parse(result.output);
 }
 
+// Algorithms that have a row.
+std::size_t supported_by(int ranks) {
+  return static_cast<std::size_t>(
+      std::count_if(catalogue().begin(), catalogue().end(), [&](const Algorithm& algorithm) {
+        return algorithm.supports({.ranks = ranks, .count = static_cast<std::size_t>(ranks)});
+      }));
+}
+
 TEST(VerifyCommand, AllPassesAmongTwoThreeFourAndEightRanks) {
   for (const int ranks : {2, 3, 4, 8}) {
     const auto json = verified("--ranks " + std::to_string(ranks));
     EXPECT_EQ(json["pass"], true);
-    EXPECT_EQ(json["rows"].size(), catalogue().size());
+    EXPECT_EQ(json["rows"].size(), supported_by(ranks));
+    EXPECT_EQ(json["left_out"].size(), catalogue().size() - supported_by(ranks));
     for (const auto& row : json["rows"]) {
       EXPECT_EQ(row["exact"], true) << row;
-      if (!gloo_available()) continue;
+      if (!gloo_available() || row["collective"] == "barrier") continue;
       EXPECT_EQ(row["reference"], "gloo") << row;
       if (ranks == 2 || row["algorithm"] == "ring_gloo") {
         EXPECT_EQ(row["gloo_bytes_equal"], true) << row;
@@ -50,10 +60,11 @@ TEST(VerifyCommand, TheSimulatedTransportGivesTheSameRowsAsTheRealOne) {
 
 TEST(VerifyCommand, EveryDtypePassesAndSaysItsReference) {
   const auto json = verified("--ranks 3 --dtype all");
-  EXPECT_EQ(json["rows"].size(), catalogue().size() * all_dtypes().size());
+  EXPECT_EQ(json["rows"].size(), supported_by(3) * all_dtypes().size());
   for (const auto& row : json["rows"]) {
-    const bool has_gloo = gloo_available() && row["dtype"] != "bfloat16";
-    EXPECT_EQ(row["reference"], has_gloo ? "gloo" : "serial");
+    const bool is_barrier = row["collective"] == "barrier";
+    const bool has_gloo = gloo_available() && row["dtype"] != "bfloat16" && !is_barrier;
+    EXPECT_EQ(row["reference"], is_barrier ? "none" : has_gloo ? "gloo" : "serial");
     EXPECT_EQ(row["gloo_bytes_equal"].is_null(), !has_gloo);
   }
 }
@@ -78,8 +89,9 @@ TEST(VerifyCommand, TheTableHasAVerdictForEachRow) {
 }
 
 // An allreduce whose last rank has one bit too many in its last element.
-void broken_allreduce(Channel& channel, Block data, Op op, int) {
-  allreduce_ring(channel, data, op);
+void broken_allreduce(Channel& channel, const Invocation& invocation) {
+  const Block data = invocation.data.whole();
+  allreduce_ring(channel, data, invocation.op);
   if (channel.rank() == channel.size() - 1) data.data[data.bytes() - 1] ^= std::byte{1};
 }
 
@@ -101,6 +113,36 @@ TEST(Verify, AWrongBitOnOneRankFails) {
   text.resize(std::fread(text.data(), 1, text.size(), file));
   std::fclose(file);
   EXPECT_THAT(text, AllOf(HasSubstr("FAIL"), HasSubstr("# FAILED")));
+}
+
+void broken_barrier(Channel&, const Invocation&) {}
+
+TEST(Verify, ABarrierThatHoldsNobodyBackFails) {
+  for (const char* transport : {"shm", "sim"}) {
+    std::FILE* const file = std::tmpfile();
+    Output output(file);
+    Algorithm barrier = find_algorithm(Collective::barrier, "dissemination");
+    VerifyFlags flags;
+    flags.ranks = 3;
+    flags.transport = transport;
+    EXPECT_TRUE(verify(flags, output, {&barrier, 1})) << transport;
+    barrier.execute = broken_barrier;
+    EXPECT_FALSE(verify(flags, output, {&barrier, 1})) << transport;
+    std::fclose(file);
+  }
+}
+
+TEST(VerifyCommand, WhatTheRanksCannotRunIsNamedWithTheReason) {
+  EXPECT_THAT(run_tutti("verify --ranks 3").output,
+              HasSubstr("# left out, not supported by 3 ranks: allgather_neighbor_exchange (even "
+                        "N)"));
+  EXPECT_THAT(run_tutti("verify --ranks 4").output, Not(HasSubstr("left out")));
+}
+
+TEST(VerifyCommand, TuningReachesTheAlgorithms) {
+  EXPECT_EQ(verified("--ranks 6 --segments 3 --radix 3 --group 2")["pass"], true);
+  EXPECT_THAT(run_tutti("verify --ranks 4 --group 3").output,
+              HasSubstr("allreduce_hierarchical (N that a group g divides)"));
 }
 
 TEST(Verify, ARingThatSendsMoreThanItSaysFails) {

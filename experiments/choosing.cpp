@@ -1,0 +1,94 @@
+#include "experiments/choosing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "collectives/run.hpp"
+#include "experiments/fit.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t largest_fitted_bytes = 16 << 20;
+
+}  // namespace
+
+const char* const auto_help =
+    R"(--algo auto takes the algorithm, segments, radix and group with the smallest predicted time:
+of all closed forms, given alpha, beta and gamma (simulate: the topology's, within groups of ranks
+and between them; bench: a fit to a measurement before the first row). It may stand beside names:
+--algo auto,ring. Its rows have algo "auto", and the segments, radix and group it took; with it, all
+rows also have
+  chosen         the algorithm that auto took; null for named algorithms, as the next ones
+  chosen_by      "model", or the rule that was followed: "TUTTI_ALGO", "rules.csv line 4"
+  predicted_us   by the closed form
+  candidates_us  only in JSON: the prediction of every algorithm, the fastest first
+TUTTI_ALGO="allreduce:ring;broadcast:binomial" forces what auto takes, --rules FILE pins it by size
+and ranks; with either, --algo is auto unless algorithms are named. FILE is CSV, the first rule that
+matches wins, limits are inclusive, empty ones none, # begins a comment:
+  collective,min_bytes,max_bytes,min_ranks,max_ranks,algorithm,segments,radix,group
+  allreduce,,65535,,,tree,,,
+  allreduce,65536,,8,,hierarchical,,,4)";
+
+Rules load_rules(const std::string& file) {
+  Rules rules;
+  if (const char* forced = std::getenv(force_variable)) {
+    rules = parse_forced(forced, force_variable);
+  }
+  if (file.empty()) return rules;
+  std::ifstream stream(file);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) {
+    throw Error(ErrorKind::usage, fmt::format("--rules {}: cannot be read", file));
+  }
+  const Rules table = parse_rules(text, file);
+  rules.insert(rules.end(), table.begin(), table.end());
+  return rules;
+}
+
+Question ask(const QuestionFlags& flags, int ranks, const Rules& rules) {
+  QuestionFlags typed = flags;
+  const Collective collective = parse_collective(flags.collective);
+  const bool has_rule = std::any_of(
+      rules.begin(), rules.end(), [&](const Rule& rule) { return rule.collective == collective; });
+  if (has_rule && flags.algorithms == QuestionFlags().algorithms) typed.algorithms = "auto";
+  return ask(typed, ranks);
+}
+
+CostProfile measure_profile(World& world, DType dtype, Op op, std::size_t largest_bytes) {
+  if (world.size() == 1) return {};
+  // Averages are sums on the way.
+  const Op each = op == Op::average ? Op::sum : op;
+  return {.outer = fit_cost_model(measure_messages(world, dtype, each, Load::full,
+                                                   std::min(largest_bytes, largest_fitted_bytes)))};
+}
+
+std::string describe(const CostProfile& profile) {
+  const auto links = [](const CostModel& model) {
+    return fmt::format("alpha {:.2f} us, beta {:.4f} ns/B", model.alpha_seconds * 1e6,
+                       model.beta_seconds_per_byte * 1e9);
+  };
+  std::string text = links(profile.outer);
+  if (profile.group > 1) {
+    text += fmt::format(" ({} within groups of {})", links(profile.inner), profile.group);
+  }
+  return fmt::format("{}, gamma {:.4f} ns/B", text, profile.outer.gamma_seconds_per_byte * 1e9);
+}
+
+std::vector<Job> jobs_of(const Question& question, std::size_t count, const CostProfile& profile,
+                         const Rules& rules) {
+  std::vector<Job> jobs = question.jobs(count);
+  if (!question.automatic) return jobs;
+  Job job{nullptr, count, question.dtype, question.op, question.root, question.tuning};
+  job.choice = choose(question.collective, job.problem(question.ranks), profile, rules);
+  job.algorithm = job.choice->chosen.algorithm;
+  job.tuning = job.choice->chosen.tuning;
+  jobs.insert(jobs.begin(), job);
+  return jobs;
+}
+
+}  // namespace tutti

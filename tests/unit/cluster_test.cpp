@@ -1,0 +1,54 @@
+#include "experiments/cluster.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tutti {
+namespace {
+
+// Four switches with four hosts each, on a fifth switch.
+Shape two_levels() {
+  Shape shape = build_star({16, 10e9, 2e-6, 5e9});
+  for (const char* name : {"up", "down"}) {
+    for (int group = 0; group < 4; ++group) {
+      shape.links.push_back({name + std::to_string(group), 1e9, 3e-6});
+    }
+  }
+  shape.route = [star = shape.route](int from, int to) {
+    Route route = star(from, to);
+    if (from / 4 != to / 4) route.insert(route.end(), {32 + from / 4, 36 + to / 4});
+    return route;
+  };
+  return shape;
+}
+
+TEST(CostProfile, AStarHasOneClassOfLinks) {
+  const CostProfile profile = cost_profile(build_star({8, 12.5e9, 5e-6, 10e9}), 8);
+  EXPECT_EQ(profile.group, 1);
+  EXPECT_DOUBLE_EQ(profile.outer.alpha_seconds, 5e-6);
+  EXPECT_DOUBLE_EQ(profile.outer.beta_seconds_per_byte, 8e-11);
+  EXPECT_DOUBLE_EQ(profile.outer.gamma_seconds_per_byte, 1e-10);
+}
+
+TEST(CostProfile, GroupsOnSwitchesAreFoundWithTheirLinks) {
+  const CostProfile profile = cost_profile(two_levels(), 16);
+  EXPECT_EQ(profile.group, 4);
+  EXPECT_DOUBLE_EQ(profile.inner.alpha_seconds, 2e-6);
+  EXPECT_DOUBLE_EQ(profile.inner.beta_seconds_per_byte, 1e-10);
+  EXPECT_DOUBLE_EQ(profile.inner.gamma_seconds_per_byte, 2e-10);
+  EXPECT_DOUBLE_EQ(profile.outer.alpha_seconds, 8e-6);
+  // Four ranks share an uplink of 1 GB/s.
+  EXPECT_DOUBLE_EQ(profile.outer.beta_seconds_per_byte, 4e-9);
+  EXPECT_DOUBLE_EQ(profile.lone_beta_seconds_per_byte, 1e-9);
+  EXPECT_DOUBLE_EQ(profile.outer.gamma_seconds_per_byte, 2e-10);
+}
+
+TEST(CostProfile, RanksWithinOneGroupKnowNoOtherLinks) {
+  EXPECT_EQ(cost_profile(two_levels(), 4).group, 1);
+  EXPECT_DOUBLE_EQ(cost_profile(two_levels(), 4).outer.beta_seconds_per_byte, 1e-10);
+  EXPECT_DOUBLE_EQ(cost_profile(two_levels(), 1).outer.alpha_seconds, 0.0);
+}
+
+}  // namespace
+}  // namespace tutti
