@@ -22,8 +22,7 @@ std::string TraceRecord::to_json() const {
 }
 
 Traced::Traced(Channel& inner, Sink sink, int lane)
-    : Channel(inner.rank(), inner.size(), inner),
-      inner_(inner),
+    : Decorator(inner),
       sink_(std::move(sink)),
       lane_(lane),
       by_peer_(static_cast<std::size_t>(inner.size())) {}
@@ -51,7 +50,7 @@ Request Traced::post_send(int to, Block block) {
   record.peer = to;
   record.bytes = block.bytes();
   record.dtype = block.dtype;
-  return remember(inner_.isend(to, block), record);
+  return remember(inner().isend(to, block), record);
 }
 
 Request Traced::post_recv(int from, Block block, Op op) {
@@ -60,7 +59,7 @@ Request Traced::post_recv(int from, Block block, Op op) {
   record.bytes = block.bytes();
   record.dtype = block.dtype;
   record.op = op;
-  return remember(inner_.irecv(from, block, op), record);
+  return remember(inner().irecv(from, block, op), record);
 }
 
 void Traced::complete(Request request) {
@@ -69,7 +68,7 @@ void Traced::complete(Request request) {
         request.id);
   TraceRecord record = found->second;
   open_.erase(found);
-  inner_.wait(request);
+  inner().wait(request);
   Traffic& traffic = by_peer_[static_cast<std::size_t>(record.peer)];
   (record.is_send ? traffic.bytes_sent : traffic.bytes_received) += record.bytes;
   (record.is_send ? traffic.messages_sent : traffic.messages_received) += 1;

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collectives/channel.hpp"
+#include "collectives/decorator.hpp"
 
 namespace tutti {
 
@@ -44,15 +44,11 @@ struct TraceRecord {
 };
 
 /// Forwards to `inner`, which must outlive it. Without a sink it only counts.
-class Traced final : public Channel {
+class Traced final : public Decorator {
  public:
   using Sink = std::function<void(const TraceRecord&)>;
 
   explicit Traced(Channel& inner, Sink sink = nullptr, int lane = 0);
-
-  double now() const override { return inner_.now(); }
-  void set_deadline(double seconds) override { inner_.set_deadline(seconds); }
-  void charge(const Work& work) override { inner_.charge(work); }
 
   /// Exchanged with each rank so far, by rank.
   const std::vector<Traffic>& by_peer() const { return by_peer_; }
@@ -66,7 +62,6 @@ class Traced final : public Channel {
  private:
   Request remember(Request request, TraceRecord record);
 
-  Channel& inner_;
   Sink sink_;
   int lane_;
   std::vector<Traffic> by_peer_;
