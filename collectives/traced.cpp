@@ -33,33 +33,35 @@ Traffic Traced::total() const {
   return sum;
 }
 
-Request Traced::remember(Request request, TraceRecord record) {
+TraceRecord Traced::begin(Block block) const {
+  TraceRecord record;
   record.rank = rank();
   record.lane = lane_;
+  record.bytes = block.bytes();
+  record.dtype = block.dtype;
   record.sequence = progress().sequence;
   record.step = progress().step;
   if (progress().depth > 0) record.call = progress().call.algorithm;
   if (sink_) record.posted_seconds = now();
+  return record;
+}
+
+Request Traced::post_send(int to, Block block) {
+  TraceRecord record = begin(block);
+  record.is_send = true;
+  record.peer = to;
+  const Request request = inner().isend(to, block);
   open_.emplace(request.id, record);
   return request;
 }
 
-Request Traced::post_send(int to, Block block) {
-  TraceRecord record;
-  record.is_send = true;
-  record.peer = to;
-  record.bytes = block.bytes();
-  record.dtype = block.dtype;
-  return remember(inner().isend(to, block), record);
-}
-
 Request Traced::post_recv(int from, Block block, Op op) {
-  TraceRecord record;
+  TraceRecord record = begin(block);
   record.peer = from;
-  record.bytes = block.bytes();
-  record.dtype = block.dtype;
   record.op = op;
-  return remember(inner().irecv(from, block, op), record);
+  const Request request = inner().irecv(from, block, op);
+  open_.emplace(request.id, record);
+  return request;
 }
 
 void Traced::complete(Request request) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <string>
 #include <unordered_map>
@@ -60,7 +59,8 @@ class Traced final : public Decorator {
   void complete(Request request) override;
 
  private:
-  Request remember(Request request, TraceRecord record);
+  /// The record of a request that is about to be posted; its posting may take time itself.
+  TraceRecord begin(Block block) const;
 
   Sink sink_;
   int lane_;
