@@ -24,8 +24,7 @@ std::uint64_t checksum_of(Block block) {
 }  // namespace
 
 Checked::Checked(Channel& inner)
-    : Channel(inner.rank(), inner.size(), inner),
-      inner_(inner),
+    : Decorator(inner),
       exceptions_(std::uncaught_exceptions()),
       sends_(static_cast<std::size_t>(inner.size())),
       receives_(static_cast<std::size_t>(inner.size())) {}
@@ -52,7 +51,7 @@ void Checked::check_overlap(Block block, bool writes) const {
 
 Request Checked::post_send(int to, Block block) {
   check_overlap(block, false);
-  const Request request = inner_.isend(to, block);
+  const Request request = inner().isend(to, block);
   const Open open{true, to, block, checksum_of(block)};
   queue_of(open).push_back(request.id);
   open_.emplace(request.id, open);
@@ -61,7 +60,7 @@ Request Checked::post_send(int to, Block block) {
 
 Request Checked::post_recv(int from, Block block, Op op) {
   check_overlap(block, true);
-  const Request request = inner_.irecv(from, block, op);
+  const Request request = inner().irecv(from, block, op);
   const Open open{false, from, block, 0};
   queue_of(open).push_back(request.id);
   open_.emplace(request.id, open);
@@ -79,7 +78,7 @@ void Checked::complete(Request request) {
         open.is_send ? "to" : "from", open.peer);
   queue.pop_front();
   open_.erase(found);
-  inner_.wait(request);
+  inner().wait(request);
   check(!open.is_send || checksum_of(open.block) == open.checksum,
         "checked: rank {} changed a block while it was being sent to rank {}", rank(), open.peer);
 }

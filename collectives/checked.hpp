@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collectives/channel.hpp"
+#include "collectives/decorator.hpp"
 
 namespace tutti {
 
@@ -16,14 +16,10 @@ namespace tutti {
 /// that an open send may read and the new receive would write, and when a sender's block has
 /// changed before its wait returned (a checksum; costs a pass over each block). Destroying it with
 /// open requests ends the process, unless an exception is under way.
-class Checked final : public Channel {
+class Checked final : public Decorator {
  public:
   explicit Checked(Channel& inner);
   ~Checked() override;
-
-  double now() const override { return inner_.now(); }
-  void set_deadline(double seconds) override { inner_.set_deadline(seconds); }
-  void charge(const Work& work) override { inner_.charge(work); }
 
  protected:
   Request post_send(int to, Block block) override;
@@ -41,7 +37,6 @@ class Checked final : public Channel {
   void check_overlap(Block block, bool writes) const;
   std::deque<std::uint64_t>& queue_of(const Open& open);
 
-  Channel& inner_;
   int exceptions_;
   std::unordered_map<std::uint64_t, Open> open_;
   std::vector<std::deque<std::uint64_t>> sends_;

@@ -6,10 +6,7 @@
 namespace tutti {
 
 Faulty::Faulty(Channel& inner, std::vector<Fault> faults, Act act)
-    : Channel(inner.rank(), inner.size(), inner),
-      inner_(inner),
-      faults_(std::move(faults)),
-      act_(std::move(act)) {}
+    : Decorator(inner), faults_(std::move(faults)), act_(std::move(act)) {}
 
 void Faulty::count_message() {
   const std::uint64_t message = posted_++;
@@ -20,16 +17,12 @@ void Faulty::count_message() {
 
 Request Faulty::post_send(int to, Block block) {
   count_message();
-  return inner_.isend(to, block);
+  return inner().isend(to, block);
 }
 
 Request Faulty::post_recv(int from, Block block, Op op) {
   count_message();
-  return inner_.irecv(from, block, op);
-}
-
-void Faulty::complete(Request request) {
-  inner_.wait(request);
+  return inner().irecv(from, block, op);
 }
 
 std::vector<Fault> random_delays(std::uint64_t seed, int count, std::uint64_t messages,

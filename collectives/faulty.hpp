@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "collectives/channel.hpp"
+#include "collectives/decorator.hpp"
 
 namespace tutti {
 
@@ -24,25 +24,19 @@ struct Fault {
 
 /// Forwards to `inner`, which must outlive it, and calls `act` at each fault. What pausing,
 /// sticking or ending means is the substrate's business: sim and exec provide such functions.
-class Faulty final : public Channel {
+class Faulty final : public Decorator {
  public:
   using Act = std::function<void(const Fault&)>;
 
   Faulty(Channel& inner, std::vector<Fault> faults, Act act);
 
-  double now() const override { return inner_.now(); }
-  void set_deadline(double seconds) override { inner_.set_deadline(seconds); }
-  void charge(const Work& work) override { inner_.charge(work); }
-
  protected:
   Request post_send(int to, Block block) override;
   Request post_recv(int from, Block block, Op op) override;
-  void complete(Request request) override;
 
  private:
   void count_message();
 
-  Channel& inner_;
   std::vector<Fault> faults_;
   Act act_;
   std::uint64_t posted_ = 0;

@@ -15,8 +15,7 @@ int index_of(const std::vector<int>& members, int rank) {
 }  // namespace
 
 SubChannel::SubChannel(Channel& inner, std::vector<int> members)
-    : Channel(index_of(members, inner.rank()), static_cast<int>(members.size()), inner),
-      inner_(inner),
+    : Decorator(inner, index_of(members, inner.rank()), static_cast<int>(members.size())),
       members_(std::move(members)) {
   std::vector<int> sorted = members_;
   std::sort(sorted.begin(), sorted.end());
@@ -28,15 +27,11 @@ SubChannel::SubChannel(Channel& inner, std::vector<int> members)
 }
 
 Request SubChannel::post_send(int to, Block block) {
-  return inner_.isend(members_[static_cast<std::size_t>(to)], block);
+  return inner().isend(members_[static_cast<std::size_t>(to)], block);
 }
 
 Request SubChannel::post_recv(int from, Block block, Op op) {
-  return inner_.irecv(members_[static_cast<std::size_t>(from)], block, op);
-}
-
-void SubChannel::complete(Request request) {
-  inner_.wait(request);
+  return inner().irecv(members_[static_cast<std::size_t>(from)], block, op);
 }
 
 }  // namespace tutti

@@ -22,8 +22,7 @@ std::string TraceRecord::to_json() const {
 }
 
 Traced::Traced(Channel& inner, Sink sink, int lane)
-    : Channel(inner.rank(), inner.size(), inner),
-      inner_(inner),
+    : Decorator(inner),
       sink_(std::move(sink)),
       lane_(lane),
       by_peer_(static_cast<std::size_t>(inner.size())) {}
@@ -34,33 +33,35 @@ Traffic Traced::total() const {
   return sum;
 }
 
-Request Traced::remember(Request request, TraceRecord record) {
+TraceRecord Traced::begin(Block block) const {
+  TraceRecord record;
   record.rank = rank();
   record.lane = lane_;
+  record.bytes = block.bytes();
+  record.dtype = block.dtype;
   record.sequence = progress().sequence;
   record.step = progress().step;
   if (progress().depth > 0) record.call = progress().call.algorithm;
   if (sink_) record.posted_seconds = now();
+  return record;
+}
+
+Request Traced::post_send(int to, Block block) {
+  TraceRecord record = begin(block);
+  record.is_send = true;
+  record.peer = to;
+  const Request request = inner().isend(to, block);
   open_.emplace(request.id, record);
   return request;
 }
 
-Request Traced::post_send(int to, Block block) {
-  TraceRecord record;
-  record.is_send = true;
-  record.peer = to;
-  record.bytes = block.bytes();
-  record.dtype = block.dtype;
-  return remember(inner_.isend(to, block), record);
-}
-
 Request Traced::post_recv(int from, Block block, Op op) {
-  TraceRecord record;
+  TraceRecord record = begin(block);
   record.peer = from;
-  record.bytes = block.bytes();
-  record.dtype = block.dtype;
   record.op = op;
-  return remember(inner_.irecv(from, block, op), record);
+  const Request request = inner().irecv(from, block, op);
+  open_.emplace(request.id, record);
+  return request;
 }
 
 void Traced::complete(Request request) {
@@ -69,7 +70,7 @@ void Traced::complete(Request request) {
         request.id);
   TraceRecord record = found->second;
   open_.erase(found);
-  inner_.wait(request);
+  inner().wait(request);
   Traffic& traffic = by_peer_[static_cast<std::size_t>(record.peer)];
   (record.is_send ? traffic.bytes_sent : traffic.bytes_received) += record.bytes;
   (record.is_send ? traffic.messages_sent : traffic.messages_received) += 1;

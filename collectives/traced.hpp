@@ -3,13 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "collectives/channel.hpp"
+#include "collectives/decorator.hpp"
 
 namespace tutti {
 
@@ -44,15 +43,11 @@ struct TraceRecord {
 };
 
 /// Forwards to `inner`, which must outlive it. Without a sink it only counts.
-class Traced final : public Channel {
+class Traced final : public Decorator {
  public:
   using Sink = std::function<void(const TraceRecord&)>;
 
   explicit Traced(Channel& inner, Sink sink = nullptr, int lane = 0);
-
-  double now() const override { return inner_.now(); }
-  void set_deadline(double seconds) override { inner_.set_deadline(seconds); }
-  void charge(const Work& work) override { inner_.charge(work); }
 
   /// Exchanged with each rank so far, by rank.
   const std::vector<Traffic>& by_peer() const { return by_peer_; }
@@ -64,9 +59,9 @@ class Traced final : public Channel {
   void complete(Request request) override;
 
  private:
-  Request remember(Request request, TraceRecord record);
+  /// The record of a request that is about to be posted; its posting may take time itself.
+  TraceRecord begin(Block block) const;
 
-  Channel& inner_;
   Sink sink_;
   int lane_;
   std::vector<Traffic> by_peer_;

@@ -13,7 +13,7 @@
 #include "exec/doorbell.hpp"
 #include "exec/queue.hpp"
 #include "exec/seqlock.hpp"
-#include "exec/shared_memory.hpp"
+#include "process/shared_memory.hpp"
 
 namespace tutti {
 

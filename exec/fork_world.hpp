@@ -5,7 +5,7 @@
 
 #include "collectives/world.hpp"
 #include "exec/cores.hpp"
-#include "exec/shared_memory.hpp"
+#include "process/shared_memory.hpp"
 
 namespace tutti {
 

@@ -1,7 +1,6 @@
 #include "exec/launcher.hpp"
 
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 
 #include "exec/clock.hpp"
 #include "exec/rank_process.hpp"
+#include "process/child.hpp"
 
 namespace tutti {
 namespace {
@@ -45,9 +45,7 @@ void Launcher::start(const std::function<int(int rank)>& body) {
   for (int rank = 0; rank < board_.size(); ++rank) {
     const pid_t pid = fork();
     if (pid == 0) {
-      // The parent may have died before the request to die with it.
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (getppid() != parent) _exit(exit_code_failed);
+      die_with_parent(parent);
       int code = exit_code_failed;
       try {
         code = body(rank);

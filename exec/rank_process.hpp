@@ -5,7 +5,7 @@
 
 #include "collectives/world.hpp"
 #include "exec/board.hpp"
-#include "exec/shared_memory.hpp"
+#include "process/shared_memory.hpp"
 #include "exec/shm_channel.hpp"
 
 namespace tutti {

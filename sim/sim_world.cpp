@@ -1,7 +1,6 @@
 #include "sim/sim_world.hpp"
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,8 +15,9 @@
 #include <system_error>
 #include <utility>
 
+#include "process/child.hpp"
+#include "process/shared_memory.hpp"
 #include "sim/outcome.hpp"
-#include "sim/shared_memory.hpp"
 #include "sim/simgrid_compat.hpp"
 #include "sim/simulation.hpp"
 
@@ -38,18 +38,12 @@ std::string reap(pid_t process) {
   return fmt::format("ended with exit code {}", WEXITSTATUS(status));
 }
 
-/// The ranks die with their caller, also when it died before this call.
-void die_with(pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-}
-
 }  // namespace
 
 struct SimWorld::State {
   Shape shape;
   SimOptions options;
-  std::vector<SharedMemory> memory = {};
+  SharedArena memory = {};
   std::vector<double> end_seconds = {};
 };
 
@@ -68,13 +62,13 @@ SimWorld::SimWorld(Shape shape, int size, SimOptions options)
 SimWorld::~SimWorld() = default;
 
 std::byte* SimWorld::allocate(std::size_t bytes) {
-  return state_->memory.emplace_back(bytes).data();
+  return state_->memory.allocate(bytes);
 }
 
 void SimWorld::run(const Program& program) {
   std::vector<double>& ends = state_->end_seconds;
-  const SharedMemory shared_outcome(sizeof(Outcome));
-  const SharedMemory shared_ends(ends.size() * sizeof(double));
+  const SharedMapping shared_outcome(sizeof(Outcome), SharedMapping::Pages::reserved);
+  const SharedMapping shared_ends(ends.size() * sizeof(double), SharedMapping::Pages::reserved);
   auto& outcome = *reinterpret_cast<Outcome*>(shared_outcome.data());
   const std::span<double> child_ends(reinterpret_cast<double*>(shared_ends.data()), ends.size());
 
@@ -88,7 +82,7 @@ void SimWorld::run(const Program& program) {
                                                std::generic_category().message(errno)));
   }
   if (child == 0) {
-    die_with(parent);
+    die_with_parent(parent);
     try {
       Simulation(state_->shape, state_->options, outcome, child_ends).run(program);
     } catch (...) {

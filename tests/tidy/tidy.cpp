@@ -42,18 +42,20 @@ const std::vector<FolderRule>& folder_rules() {
   static const std::vector<FolderRule> rules = {
       {"collectives/", {}, join({simulator, torch, machine})},
       {"topologies/", {}, join({simulator, torch, machine})},
-      {"sim/", {"collectives/", "topologies/"}, torch},
-      {"exec/", {"collectives/", "topologies/"}, simulator},
+      {"process/", {"collectives/"}, join({simulator, torch})},
+      {"sim/", {"collectives/", "topologies/", "process/"}, torch},
+      {"exec/", {"collectives/", "topologies/", "process/"}, simulator},
       {"training/", {"collectives/"}, simulator},
       {"experiments/",
-       {"collectives/", "topologies/", "sim/", "exec/", "training/"},
+       {"collectives/", "topologies/", "process/", "sim/", "exec/", "training/"},
        join({simulator, torch})},
   };
   return rules;
 }
 
-const std::set<std::string_view> own_folders = {"collectives/", "topologies/",  "sim/",  "exec/",
-                                                "training/",    "experiments/", "tests/"};
+const std::set<std::string_view> own_folders = {"collectives/", "topologies/", "process/",
+                                                "sim/",         "exec/",       "training/",
+                                                "experiments/", "tests/"};
 
 // In two halves, so that this file does not break its own rule.
 const std::vector<std::string> places = {

@@ -1,4 +1,4 @@
-#include "exec/shared_memory.hpp"
+#include "process/shared_memory.hpp"
 
 #include <sys/mman.h>
 
