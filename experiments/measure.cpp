@@ -31,6 +31,15 @@ std::byte* allocate_buffers(World& world, std::size_t bytes) {
   return world.allocate(bytes * ranks_of(world));
 }
 
+void run_job(const Job& job, Channel& channel, Block data) {
+  run(*job.algorithm, channel,
+      {.input = std::nullopt,
+       .output = data,
+       .op = job.op,
+       .root = job.root,
+       .accumulate = job.accumulate});
+}
+
 }  // namespace
 
 void barrier(Channel& channel, std::byte* bytes) {
@@ -83,7 +92,7 @@ std::vector<Timing> Meter::time(std::span<const Job> jobs) {
         const Job& job = jobs[k];
         barrier(channel, barrier_ + index * alignment_bytes);
         const double start = channel.now();
-        run(*job.algorithm, traced.channel(), block_of(rank.index(), job), job.op, job.root);
+        run_job(job, traced.channel(), block_of(rank.index(), job));
         const double end = channel.now();
         if (i < 0) continue;
         seconds_[(static_cast<std::size_t>(i) * jobs.size() + k) * size + index] = end - start;
@@ -114,7 +123,7 @@ std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
       const Collective collective = job.algorithm->collective;
       inputs.fill(collective, rank.index(), job.root, block);
       barrier(rank.channel(), barrier_ + index * alignment_bytes);
-      run(*job.algorithm, rank.channel(), block, job.op, job.root);
+      run_job(job, rank.channel(), block);
       wrong_[k * size + index] = inputs.count_wrong(collective, rank.index(), job.root, block);
     }
   });
@@ -125,10 +134,12 @@ std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
   return wrong;
 }
 
-double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace) {
+double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace,
+                         double limit_seconds) {
   world.run([&](Rank& rank) {
+    rank.channel().set_deadline(limit_seconds);
     TracedRank traced(rank.channel(), trace);
-    run(*job.algorithm, traced.channel(), Block{nullptr, job.count, job.dtype}, job.op, job.root);
+    run_job(job, traced.channel(), Block{nullptr, job.count, job.dtype});
   });
   return world.seconds();
 }

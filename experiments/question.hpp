@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/catalogue.hpp"
+#include "collectives/run.hpp"
 #include "experiments/sizes.hpp"
 
 namespace tutti {
@@ -19,6 +20,7 @@ struct QuestionFlags {
   std::string dtype = "float32";
   std::string op = "sum";
   int root = 0;
+  std::string accumulate = "native";
 };
 
 /// One use of one algorithm, the same on every rank.
@@ -28,9 +30,14 @@ struct Job {
   DType dtype = DType::float32;
   Op op = Op::sum;
   int root = 0;
+  Accumulate accumulate = Accumulate::native;
 
   std::size_t bytes() const { return count * bytes_of(dtype); }
-  Problem problem(int ranks) const { return {ranks, count, bytes_of(dtype), root}; }
+  /// Of what travels: with accumulation in float32, elements of float32.
+  Problem problem(int ranks) const {
+    const DType moved = accumulate == Accumulate::float32 ? DType::float32 : dtype;
+    return {ranks, count, bytes_of(moved), root};
+  }
 };
 
 /// The flags, understood and found to make sense.
@@ -41,7 +48,8 @@ struct Question {
   DType dtype = DType::float32;
   Op op = Op::sum;
   int root = 0;
-  std::vector<std::size_t> counts;  ///< Sizes rounded down to whole elements.
+  Accumulate accumulate = Accumulate::native;  ///< float32 only where that makes a difference.
+  std::vector<std::size_t> counts;             ///< Sizes rounded down to whole elements.
 
   /// All algorithms on `count` elements.
   std::vector<Job> jobs(std::size_t count) const;
@@ -53,7 +61,11 @@ struct Question {
 };
 
 /// Throws Error(usage) that says what is valid, before anything runs. `ranks` replaces the flags'.
+/// Warns about flags that have no effect on the collective.
 Question ask(const QuestionFlags& flags, int ranks);
+
+/// "float32 accumulation", for notes; "" where elements accumulate in their own type.
+std::string describe(Accumulate accumulate);
 
 /// The op as nccl-tests prints it: "none" where the collective does not reduce.
 std::string redop_name(Collective collective, Op op);

@@ -17,7 +17,8 @@ const char* const rows_help =
 
 JSON, one line a row (null where there is no value): collective, algo, ranks, bytes, count, dtype,
 op, root (-1: none), time_us, p50_us, p99_us, algbw, busbw, wrong, then transport (bench) or engine
-(simulate), model, lower_bound_us, note. CSV has the same names as its header.)";
+(simulate), model, lower_bound_us, note (also: float32 accumulation). CSV has the same names as its
+header.)";
 
 Format parse_format(const std::string& name) {
   if (name == "table") return Format::table;
@@ -25,6 +26,11 @@ Format parse_format(const std::string& name) {
   if (name == "json") return Format::json;
   throw Error(ErrorKind::usage,
               fmt::format("unknown format '{}', expected one of table, csv, json", name));
+}
+
+void Row::add_note(const std::string& text) {
+  if (text.empty()) return;
+  note = note ? *note + ", " + text : text;
 }
 
 std::optional<double> Row::algorithm_bandwidth() const {

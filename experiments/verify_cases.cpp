@@ -142,7 +142,8 @@ std::vector<std::size_t> verify_counts() {
   return {1, 3, 73, 1000, 65'537};
 }
 
-std::vector<Case> make_cases(World& world, DType dtype, std::uint64_t seed, bool use_gloo) {
+std::vector<Case> make_cases(World& world, DType dtype, std::uint64_t seed, bool use_gloo,
+                             double timeout_seconds) {
   std::vector<Case> cases;
   for (const Collective collective : all_collectives()) {
     add_cases(world, collective, dtype, seed, cases);
@@ -152,7 +153,7 @@ std::vector<Case> make_cases(World& world, DType dtype, std::uint64_t seed, bool
     for (const Case& one : cases) {
       gloo_cases.push_back({one.collective, one.op, one.root, one.wanted});
     }
-    run_gloo(world.size(), gloo_cases);
+    run_gloo(world.size(), gloo_cases, timeout_seconds);
     return cases;
   }
   for (const Case& one : cases) reduce_serially(one.collective, one.op, one.root, one.wanted);

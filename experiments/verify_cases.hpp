@@ -49,7 +49,8 @@ Deviation compare(const Case& one);
 std::vector<std::size_t> verify_counts();
 
 /// All cases of one dtype, for all collectives, in memory of `world`, with the reference's results:
-/// gloo's if `use_gloo`, else the serial fold's.
-std::vector<Case> make_cases(World& world, DType dtype, std::uint64_t seed, bool use_gloo);
+/// gloo's if `use_gloo`, which may take `timeout_seconds` for each wait, else the serial fold's.
+std::vector<Case> make_cases(World& world, DType dtype, std::uint64_t seed, bool use_gloo,
+                             double timeout_seconds);
 
 }  // namespace tutti
