@@ -25,10 +25,11 @@ struct Layout {
   std::size_t lanes_begin, queues_begin, end;
 };
 
-// Objects that are all zero when new: the memory is, so their lifetime begins without touching it.
 template <typename T>
-T* zeroed_objects(std::byte* memory) {
-  return std::launder(reinterpret_cast<T*>(memory));
+T* construct(std::byte* memory, std::size_t count) {
+  T* const objects = reinterpret_cast<T*>(memory);
+  std::uninitialized_default_construct_n(objects, count);
+  return std::launder(objects);
 }
 
 }  // namespace
@@ -52,11 +53,9 @@ Board::Board(int size, int lanes)
   const Layout layout(size, lanes);
   std::byte* const memory = memory_.data();
   header_ = new (memory) Header;
-  ranks_ = reinterpret_cast<RankRecord*>(memory + line_bytes);
-  std::uninitialized_default_construct_n(ranks_, layout.rank_count);
-  lane_records_ = reinterpret_cast<LaneRecord*>(memory + layout.lanes_begin);
-  std::uninitialized_default_construct_n(lane_records_, layout.lane_count);
-  queues_ = zeroed_objects<Queue>(memory + layout.queues_begin);
+  ranks_ = construct<RankRecord>(memory + line_bytes, layout.rank_count);
+  lane_records_ = construct<LaneRecord>(memory + layout.lanes_begin, layout.lane_count);
+  queues_ = construct<Queue>(memory + layout.queues_begin, layout.queue_count);
 }
 
 std::string Board::describe_first_failure() const {

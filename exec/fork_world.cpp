@@ -56,10 +56,10 @@ void check_all_received(const Board& board) {
     for (int from = 0; from < board.size(); ++from) {
       // A lane without calls may still have been used; only ranks without a peer cannot have.
       for (int to = 0; to < board.size(); ++to) {
-        const Queue& queue = board.queue(from, to, lane);
+        Queue& queue = board.queue(from, to, lane);
         const std::uint64_t tail = queue.tail.load(), head = queue.head.load();
         if (from == to || head == tail) continue;
-        const Envelope& envelope = queue.slots[head % Queue::capacity].slot.envelope;
+        const Envelope& envelope = queue.slot(head).envelope;
         throw Error(
             ErrorKind::mismatch,
             fmt::format("rank {} sent {} bytes ({} {}) to rank {} that it never received; rank {} "
@@ -92,7 +92,7 @@ void ForkWorld::run(const Program& program) {
   Launcher launcher(board);
   launcher.start(
       [&](int rank) { return run_rank(rank, board, arena_, settings, options_.seed, program); });
-  launcher.watch();
+  launcher.watch(options_.timeout_seconds);
   throw_first_failure(board, launcher.stopped_ranks());
   check_all_received(board);
 }

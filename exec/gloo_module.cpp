@@ -5,7 +5,9 @@
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -13,8 +15,6 @@
 
 namespace tutti {
 namespace {
-
-constexpr std::chrono::seconds timeout{60};
 
 at::ScalarType scalar_type(DType dtype) {
   switch (dtype) {
@@ -60,6 +60,8 @@ at::Tensor view(Block block) {
 class Group {
  public:
   explicit Group(const GlooJob& job) : rank_(job.rank), size_(job.ranks) {
+    const std::chrono::milliseconds timeout(
+        std::llround(std::clamp(job.timeout_seconds * 1e3, 1.0, 1e9)));
     auto store = c10::make_intrusive<c10d::FileStore>(job.store_path, size_);
     store->setTimeout(timeout);
     auto options = c10d::ProcessGroupGloo::Options::create(timeout);

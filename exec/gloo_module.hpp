@@ -15,7 +15,8 @@ namespace tutti {
 struct GlooJob {
   int rank = 0;
   int ranks = 1;
-  std::string store_path;  ///< An empty file that all ranks of the group can open.
+  std::string store_path;         ///< An empty file that all ranks of the group can open.
+  double timeout_seconds = 30.0;  ///< Of each wait.
   std::span<const GlooCase> cases;
 
   /// Runs of each case; before each the rank's data is restored and `barrier` called.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "collectives/bruck.hpp"
 #include "exec/fork_world.hpp"
@@ -17,6 +18,9 @@
 
 namespace tutti {
 namespace {
+
+// Tells failures among gloo's ranks from those of the process that forks them.
+const std::string group_prefix = "gloo: ";
 
 // Beside the executable, where the build and the installation put it.
 std::filesystem::path module_path() {
@@ -46,14 +50,9 @@ std::string make_store() {
   return fmt::format("/proc/self/fd/{}", descriptor);
 }
 
-// One process loads libtorch and forks the ranks before that has any thread, so that the loading is
-// paid once and the caller stays free of it.
-void run_in_group(int ranks, const GlooJob& job) {
-  ForkWorld loader(1);
-  loader.run([&](Rank&) {
-    const GlooEntry entry = load_module();
-    const std::string store_path = make_store();
-    ForkWorld world(ranks, {.timeout_seconds = 90.0});
+void run_ranks(int ranks, const GlooJob& job, GlooEntry entry, const std::string& store_path) {
+  ForkWorld world(ranks, {.timeout_seconds = job.timeout_seconds});
+  try {
     world.run([&](Rank& rank) {
       GlooJob own = job;
       own.rank = rank.index();
@@ -64,10 +63,27 @@ void run_in_group(int ranks, const GlooJob& job) {
       std::string message;
       entry(own, message);
       if (message.empty()) return;
-      throw Error(ErrorKind::system, fmt::format("gloo: rank {}: {}", rank.index(), message),
+      throw Error(ErrorKind::system, fmt::format("rank {}: {}", rank.index(), message),
                   rank.index());
     });
-  });
+  } catch (const Error& error) {
+    throw Error(error.kind(), group_prefix + error.what(), error.rank());
+  }
+}
+
+// One process loads libtorch and forks the ranks before that has any thread, so that the loading is
+// paid once and the caller stays free of it.
+void run_in_group(int ranks, const GlooJob& job) {
+  ForkWorld loader(1, {.timeout_seconds = job.timeout_seconds});
+  try {
+    loader.run([&](Rank&) { run_ranks(ranks, job, load_module(), make_store()); });
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with(group_prefix)) throw;
+    throw Error(
+        error.kind(),
+        fmt::format("the process that loads gloo, rank 0 of its own world: {}", error.what()),
+        error.rank());
+  }
 }
 
 void check_case(int ranks, const GlooCase& gloo_case) {
@@ -114,15 +130,17 @@ bool gloo_supports(DType dtype) {
   return dtype != DType::bfloat16;
 }
 
-void run_gloo(int ranks, const std::vector<GlooCase>& cases) {
+void run_gloo(int ranks, const std::vector<GlooCase>& cases, double timeout_seconds) {
   check_available();
   for (const GlooCase& gloo_case : cases) check_case(ranks, gloo_case);
   GlooJob job;
+  job.timeout_seconds = timeout_seconds;
   job.cases = cases;
   run_in_group(ranks, job);
 }
 
-std::vector<double> time_gloo(int ranks, const GlooCase& gloo_case, int warmup, int iterations) {
+std::vector<double> time_gloo(int ranks, const GlooCase& gloo_case, int warmup, int iterations,
+                              double timeout_seconds) {
   check_available();
   check_case(ranks, gloo_case);
   const auto iteration_count = static_cast<std::size_t>(iterations);
@@ -130,6 +148,7 @@ std::vector<double> time_gloo(int ranks, const GlooCase& gloo_case, int warmup, 
   auto* const seconds = reinterpret_cast<double*>(
       arena.allocate(static_cast<std::size_t>(ranks) * iteration_count * sizeof(double)));
   GlooJob job;
+  job.timeout_seconds = timeout_seconds;
   job.cases = std::span(&gloo_case, 1);
   job.warmup = warmup;
   job.iterations = iterations;

@@ -29,11 +29,14 @@ bool gloo_available();
 bool gloo_supports(DType dtype);
 
 /// Runs the cases one after another in `ranks` forked processes that form one process group. Throws
-/// Error with gloo's message if it fails, Error(usage) where !gloo_available().
-void run_gloo(int ranks, const std::vector<GlooCase>& cases);
+/// Error with gloo's message if it fails, Error(usage) where !gloo_available(), and Error as
+/// ForkWorld does where a rank dies, or a wait of one or a stop takes longer than
+/// `timeout_seconds`.
+void run_gloo(int ranks, const std::vector<GlooCase>& cases, double timeout_seconds = 30.0);
 
 /// Times one case as the benchmark does: `warmup` then `iterations` runs with the same input; the
 /// time of each iteration in seconds, the slowest rank's.
-std::vector<double> time_gloo(int ranks, const GlooCase& gloo_case, int warmup, int iterations);
+std::vector<double> time_gloo(int ranks, const GlooCase& gloo_case, int warmup, int iterations,
+                              double timeout_seconds = 30.0);
 
 }  // namespace tutti

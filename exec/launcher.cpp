@@ -21,6 +21,16 @@ namespace {
 
 constexpr double grace_seconds = 0.5;
 constexpr int look_milliseconds = 100;
+// The most that counts of the time between two looks; on a busy machine they come late.
+constexpr double longest_look_seconds = 2e-3 * look_milliseconds;
+// A rank that waits for a stopped one may speak first: it knows what it waits for.
+constexpr double precedence_seconds = 0.1;
+
+bool is_stopped(pid_t pid) {
+  siginfo_t info{};
+  const int result = waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOHANG | WNOWAIT);
+  return result == 0 && info.si_pid != 0;
+}
 
 // A death record's text follows "rank 2 ".
 std::string describe_status(int status) {
@@ -59,7 +69,7 @@ void Launcher::start(const std::function<int(int rank)>& body) {
       throw Error(ErrorKind::system, fmt::format("cannot fork rank {} of {}: {}", rank,
                                                  board_.size(), std::strerror(errno)));
     }
-    children_.push_back({pid, -1});
+    children_.push_back({.pid = pid});
     children_.back().descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (children_.back().descriptor < 0) {
       throw Error(ErrorKind::system, fmt::format("cannot watch process {} of rank {}: {}", pid,
@@ -68,13 +78,18 @@ void Launcher::start(const std::function<int(int rank)>& body) {
   }
 }
 
-void Launcher::watch() {
+void Launcher::watch(double timeout_seconds) {
   double kill_seconds = no_deadline;
+  double last_seconds = monotonic_seconds();
   while (is_running()) {
+    const double now_seconds = monotonic_seconds();
+    count_stopped(now_seconds - last_seconds);
+    last_seconds = now_seconds;
+    if (board_.first_failed() < 0) end_stopped(timeout_seconds);
     if (board_.first_failed() >= 0 && std::isinf(kill_seconds)) {
-      kill_seconds = monotonic_seconds() + grace_seconds;
+      kill_seconds = now_seconds + grace_seconds;
     }
-    if (monotonic_seconds() >= kill_seconds && !is_killing_) {
+    if (now_seconds >= kill_seconds && !is_killing_) {
       find_stopped();
       kill_all();
     }
@@ -87,7 +102,11 @@ void Launcher::poll_children() {
   std::vector<pollfd> descriptors;
   // poll() ignores the negative descriptors of those already reaped.
   for (const Child& child : children_) descriptors.push_back({child.descriptor, POLLIN, 0});
-  if (poll(descriptors.data(), descriptors.size(), look_milliseconds) <= 0) return;
+  if (poll(descriptors.data(), descriptors.size(), look_milliseconds) < 0) {
+    if (errno == EINTR) return;
+    throw Error(ErrorKind::system, fmt::format("cannot watch the processes of {} ranks: {}",
+                                               descriptors.size(), std::strerror(errno)));
+  }
   for (std::size_t rank = 0; rank < descriptors.size(); ++rank) {
     if (descriptors[rank].revents != 0) reap(static_cast<int>(rank));
   }
@@ -122,13 +141,43 @@ bool Launcher::is_running() const {
                      [](const Child& child) { return child.pid >= 0; });
 }
 
+// Of a time in which this process was stopped itself, as all are by Ctrl-Z, little is counted.
+void Launcher::count_stopped(double elapsed_seconds) {
+  for (Child& child : children_) {
+    if (child.pid < 0 || !is_stopped(child.pid)) {
+      child.stopped_seconds.reset();
+    } else if (child.stopped_seconds) {
+      *child.stopped_seconds += std::min(elapsed_seconds, longest_look_seconds);
+    } else {
+      child.stopped_seconds = 0.0;
+    }
+  }
+}
+
+// Kills all stopped ranks where one has been so for too long; that one is the first failure.
+void Launcher::end_stopped(double timeout_seconds) {
+  const auto longest = std::max_element(
+      children_.begin(), children_.end(),
+      [](const Child& a, const Child& b) { return a.stopped_seconds < b.stopped_seconds; });
+  if (longest->stopped_seconds.value_or(0.0) < timeout_seconds + precedence_seconds) return;
+  const auto culprit = static_cast<int>(longest - children_.begin());
+  for (std::size_t rank = 0; rank < children_.size(); ++rank) {
+    const Child& child = children_[rank];
+    if (!child.stopped_seconds) continue;
+    kill(child.pid, SIGKILL);
+    board_.rank(static_cast<int>(rank))
+        .failure.set(
+            FailureRecord::Cause::error, ErrorKind::timeout,
+            fmt::format("rank {} has been stopped for {:.3f} s", rank, *child.stopped_seconds));
+    if (static_cast<int>(rank) != culprit) stopped_ranks_.push_back(static_cast<int>(rank));
+  }
+  board_.fail(culprit);
+}
+
 void Launcher::find_stopped() {
   for (std::size_t rank = 0; rank < children_.size(); ++rank) {
-    if (children_[rank].pid < 0) continue;
-    siginfo_t info{};
-    const auto pid = static_cast<id_t>(children_[rank].pid);
-    const int result = waitid(P_PID, pid, &info, WSTOPPED | WNOHANG | WNOWAIT);
-    if (result == 0 && info.si_pid != 0) stopped_ranks_.push_back(static_cast<int>(rank));
+    if (children_[rank].pid < 0 || !is_stopped(children_[rank].pid)) continue;
+    stopped_ranks_.push_back(static_cast<int>(rank));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 #include "collectives/envelope.hpp"
 
@@ -27,7 +28,8 @@ struct Slot {
 
 /// The shared part. The indices count slots since the beginning and only ever grow; one end writes
 /// each, with sequentially consistent stores where a release would do for the data: see Doorbell.
-struct Queue {
+class Queue {
+ public:
   static constexpr std::size_t capacity = 8;
 
   alignas(line_bytes) std::atomic<std::uint64_t> head{0};  ///< Consumed.
@@ -38,17 +40,27 @@ struct Queue {
   alignas(line_bytes) std::atomic<bool> consumer_sleeps{false};
   std::atomic<bool> producer_sleeps{false};
 
-  /// A slot is some bytes longer than a power of two, so that slots fall into different cache sets.
-  struct alignas(64) PaddedSlot {
-    Slot slot;
-  };
-  alignas(line_bytes) std::array<PaddedSlot, capacity> slots;
+  /// Where slot `number`, counted since the beginning, lies.
+  Slot& slot(std::uint64_t number) {
+    std::byte* const memory = slots_.data() + number % capacity * sizeof(PaddedSlot);
+    return std::launder(reinterpret_cast<PaddedSlot*>(memory))->slot;
+  }
 
   /// Empties the queue. Nobody may use it meanwhile.
   void reset() {
     head = tail = 0;
     consumer_sleeps = producer_sleeps = false;
   }
+
+ private:
+  // A slot is some bytes longer than a power of two, so that slots fall into different cache sets.
+  struct alignas(64) PaddedSlot {
+    Slot slot;
+  };
+
+  // Bytes, in which the slots, being aggregates, come to life by themselves: a new queue writes
+  // its first lines only, whatever the size of its slots.
+  alignas(line_bytes) std::array<std::byte, capacity * sizeof(PaddedSlot)> slots_;
 };
 
 /// The sending end. Lives in one thread; remembers how far it has seen the other end go.
@@ -60,7 +72,7 @@ class Producer {
   Slot* free_slot() {
     if (tail_ - head_seen_ == Queue::capacity) head_seen_ = queue_->head.load();
     if (tail_ - head_seen_ == Queue::capacity) return nullptr;
-    return &queue_->slots[tail_ % Queue::capacity].slot;
+    return &queue_->slot(tail_);
   }
 
   /// Hands over the slot of free_slot(). Its number is published() before the call.
@@ -91,7 +103,7 @@ class Consumer {
   const Slot* front() {
     if (head_ == tail_seen_) tail_seen_ = queue_->tail.load();
     if (head_ == tail_seen_) return nullptr;
-    return &queue_->slots[head_ % Queue::capacity].slot;
+    return &queue_->slot(head_);
   }
 
   /// Releases front() to the producer.

@@ -5,8 +5,8 @@
 
 #include "collectives/world.hpp"
 #include "exec/board.hpp"
-#include "process/shared_memory.hpp"
 #include "exec/shm_channel.hpp"
+#include "process/shared_memory.hpp"
 
 namespace tutti {
 

@@ -12,6 +12,10 @@
 namespace tutti {
 namespace {
 
+// A wait longer than this is cut into such pieces, so that the time in which the process was
+// stopped, as by Ctrl-Z, can be told from that in which it waited.
+constexpr double piece_seconds = 0.1;
+
 // Tells the processor that this is a waiting loop.
 void pause_briefly() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -22,11 +26,11 @@ void pause_briefly() {
 }  // namespace
 
 // Yields hand the processor to the rank that is waited for at a fraction of what a sleep and a
-// wake-up cost, but are no use while a foreign process has it; hence their small number. More polls
-// than these gain nothing on an idle machine and lose whole time slices on a busy one.
+// wake-up cost. More polls than these gain nothing on an idle machine and lose whole time slices on
+// a busy one.
 Patience patience_for(int ranks) {
-  if (ranks <= available_cores()) return {.polls = 300, .yields = 40};
-  return {.polls = 10, .yields = 40};
+  if (ranks <= available_cores()) return {.polls = 300, .yields = 80};
+  return {.polls = 10, .yields = 80};
 }
 
 ShmChannel::ShmChannel(int rank, int lane, const Board& board, const SharedArena& arena,
@@ -219,9 +223,10 @@ void ShmChannel::complete(Request request) {
   if (death_) throw dead_channel(progress(), rank(), death_->kind(), death_->what());
   const Awaited awaited = decode(request);
   --open_requests_;
+  advance();
   if (is_done(awaited)) return;
   try {
-    if (!poll(awaited)) wait_long(awaited);
+    wait_for(awaited);
   } catch (const Error& error) {
     death_ = error;
     throw;
@@ -229,38 +234,51 @@ void ShmChannel::complete(Request request) {
 }
 
 bool ShmChannel::poll(const Awaited& awaited) {
-  const Patience& patience = settings_.patience;
   for (int looks = 0;; ++looks) {
     advance();
     if (is_done(awaited)) return true;
-    if (looks >= patience.polls + patience.yields) return false;
-    if (looks < patience.polls) {
-      pause_briefly();
-    } else {
-      sched_yield();
-    }
+    if (looks >= settings_.patience.polls) break;
+    pause_briefly();
   }
+  return settings_.patience.yields > 0 && yield_budget_.may_yield() && yield(awaited);
 }
 
-void ShmChannel::wait_long(const Awaited& awaited) {
-  const double start_seconds = now();
-  const double deadline_seconds =
-      std::min(start_seconds + settings_.timeout_seconds, deadline_seconds_);
-  own_.needed.store(awaited.peer, std::memory_order_relaxed);
+bool ShmChannel::yield(const Awaited& awaited) {
+  double last_seconds = now();
+  for (int yields = 0; yields < settings_.patience.yields; ++yields) {
+    sched_yield();
+    const double now_seconds = now();
+    const bool may_go_on = yield_budget_.may_go_on(now_seconds - last_seconds);
+    last_seconds = now_seconds;
+    advance();
+    if (!may_go_on) return is_done(awaited);
+    if (is_done(awaited)) break;
+  }
+  yield_budget_.recover();
+  return is_done(awaited);
+}
+
+void ShmChannel::wait_for(const Awaited& awaited) {
+  double last_seconds = now(), waited_seconds = 0.0;
   for (;;) {
     // What the peer sent before it left is in the queue by now, and poll() takes it.
     const bool has_left = board_.rank(awaited.peer).left.load();
     if (poll(awaited)) break;
+    own_.needed.store(awaited.peer, std::memory_order_relaxed);
     if (board_.first_failed() >= 0) throw interrupted(awaited);
     if (has_left) throw left_alone(awaited);
     const double now_seconds = now();
-    if (now_seconds >= deadline_seconds) throw timed_out(awaited, now_seconds - start_seconds);
-    sleep(awaited, deadline_seconds);
+    waited_seconds += std::min(now_seconds - last_seconds, 2 * piece_seconds);
+    last_seconds = now_seconds;
+    const double left_seconds =
+        std::min(settings_.timeout_seconds - waited_seconds, deadline_seconds_ - now_seconds);
+    if (left_seconds <= 0.0) throw timed_out(awaited, waited_seconds);
+    sleep(awaited, now_seconds + std::min(left_seconds, piece_seconds));
   }
-  own_.needed.store(-1, std::memory_order_relaxed);
+  if (waited_seconds > 0.0) own_.needed.store(-1, std::memory_order_relaxed);
 }
 
-void ShmChannel::sleep(const Awaited& awaited, double deadline_seconds) {
+void ShmChannel::sleep(const Awaited& awaited, double until_seconds) {
   own_.bell.arm();
   mark_asleep(awaited, true);
   own_.waiting.store(Waiting{++episode_, awaited.peer, awaited.is_send}.pack());
@@ -269,7 +287,7 @@ void ShmChannel::sleep(const Awaited& awaited, double deadline_seconds) {
   // A disagreement seen now is thrown; one that arises later is seen by the peer.
   if (!must_act) {
     check_same_call(awaited);
-    own_.bell.sleep(deadline_seconds);
+    own_.bell.sleep(until_seconds);
   }
   own_.waiting.store(Waiting{episode_}.pack());
   mark_asleep(awaited, false);

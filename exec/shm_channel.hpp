@@ -11,13 +11,14 @@
 #include "collectives/envelope.hpp"
 #include "exec/board.hpp"
 #include "exec/queue.hpp"
+#include "exec/yield_budget.hpp"
 
 namespace tutti {
 
 /// How long a wait polls before it sleeps.
 struct Patience {
   int polls = 0;   ///< Looks a few nanoseconds apart.
-  int yields = 0;  ///< Looks between which the processor is given away.
+  int yields = 0;  ///< Looks between which the processor is given away; see YieldBudget.
 };
 
 /// `ranks` ranks on this machine: polls for longer than a sleep costs where every rank has a
@@ -104,8 +105,9 @@ class ShmChannel final : public Channel {
   bool can_advance();
 
   bool poll(const Awaited& awaited);
-  void wait_long(const Awaited& awaited);
-  void sleep(const Awaited& awaited, double deadline_seconds);
+  bool yield(const Awaited& awaited);
+  void wait_for(const Awaited& awaited);
+  void sleep(const Awaited& awaited, double until_seconds);
   void mark_asleep(const Awaited& awaited, bool asleep);
   void check_same_call(const Awaited& awaited) const;
   bool waits_in_vain(int peer, const Waiting& waiting) const;
@@ -119,6 +121,7 @@ class ShmChannel final : public Channel {
   const Board& board_;
   const SharedArena& arena_;
   const Settings settings_;
+  YieldBudget yield_budget_;
   double deadline_seconds_ = no_deadline;
   LaneRecord& own_;
   std::vector<Link> links_;

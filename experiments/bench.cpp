@@ -16,8 +16,9 @@ std::string warn_if_oversubscribed(int ranks) {
 }
 
 std::string describe(const Repetitions& repetitions) {
-  return fmt::format("mean over {} iterations after {} warm-ups, each as long as its slowest rank",
-                     repetitions.iterations, repetitions.warmup);
+  return fmt::format("mean over {} after {}, each as long as its slowest rank",
+                     counted(repetitions.iterations, "iteration"),
+                     counted(repetitions.warmup, "warm-up"));
 }
 
 bool bench(const BenchFlags& flags, Output& output) {
@@ -25,9 +26,10 @@ bool bench(const BenchFlags& flags, Output& output) {
   const Rules rules = load_rules(flags.question.rules);
   const Question question = ask(flags.question, flags.question.ranks, rules);
   parse_transport(flags.transport, {Transport::shm});
-  const TraceFile trace(flags.trace);
+  TraceFile trace("");
   ForkWorld world(question.ranks, {.timeout_seconds = flags.timeout_seconds});
   Meter meter(world, question.largest_bytes(), question.jobs_per_count(), flags.repetitions, trace);
+  trace.open(flags.trace);
 
   RowWriter rows(output, flags.format, Source::transport, question.automatic);
   const std::string note = warn_if_oversubscribed(question.ranks);
@@ -46,11 +48,13 @@ bool bench(const BenchFlags& flags, Output& output) {
   const bool checks = flags.check && question.has_results();
   StatusLine status;
   for (const std::size_t count : question.counts) {
+    if (output.is_closed() && !flags.check && !trace.is_open()) break;
     status.show(fmt::format("measuring {} elements", count));
     const std::vector<Job> jobs = jobs_of(question, count, profile, rules);
     const std::vector<Timing> timings = meter.time(jobs);
     std::vector<std::size_t> wrong;
     if (checks) wrong = meter.count_wrong(jobs);
+    status.clear();
     for (std::size_t k = 0; k < jobs.size(); ++k) {
       Row row;
       row.job = jobs[k];
@@ -58,7 +62,8 @@ bool bench(const BenchFlags& flags, Output& output) {
       row.timing = timings[k];
       row.substrate = flags.transport;
       if (checks) row.wrong = wrong[k];
-      if (!note.empty()) row.note = note;
+      row.add_note(note);
+      row.add_note(describe(jobs[k].accumulate));
       rows.write(row);
     }
   }

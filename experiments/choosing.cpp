@@ -83,7 +83,13 @@ std::vector<Job> jobs_of(const Question& question, std::size_t count, const Cost
                          const Rules& rules) {
   std::vector<Job> jobs = question.jobs(count);
   if (!question.automatic) return jobs;
-  Job job{nullptr, count, question.dtype, question.op, question.root, question.tuning};
+  Job job{.algorithm = nullptr,
+          .count = count,
+          .dtype = question.dtype,
+          .op = question.op,
+          .root = question.root,
+          .accumulate = question.accumulate,
+          .tuning = question.tuning};
   job.choice = choose(question.collective, job.problem(question.ranks), profile, rules);
   job.algorithm = job.choice->chosen.algorithm;
   job.tuning = job.choice->chosen.tuning;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "experiments/output.hpp"
 #include "topologies/load.hpp"
 
 namespace tutti {
@@ -47,8 +48,8 @@ Cluster load_cluster(const ClusterFlags& flags, int ranks) {
   cluster.ranks = ranks == 0 ? cluster.shape.size() : ranks;
   if (cluster.ranks < 1 || cluster.ranks > cluster.shape.size()) {
     throw Error(ErrorKind::usage,
-                fmt::format("--ranks {}: {} has {} hosts, one for each rank; try --set hosts={}",
-                            cluster.ranks, flags.topology, cluster.shape.size(),
+                fmt::format("--ranks {}: {} has {}, one for each rank; try --set hosts={}",
+                            cluster.ranks, flags.topology, counted(cluster.shape.size(), "host"),
                             std::max(cluster.ranks, 1)));
   }
   return cluster;

@@ -1,15 +1,19 @@
 #include "experiments/command_line.hpp"
 
+#include <sys/resource.h>
 #include <CLI/CLI.hpp>
+
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <new>
 
 #include "experiments/bench.hpp"
 #include "experiments/choosing.hpp"
 #include "experiments/command.hpp"
 #include "experiments/crossover.hpp"
 #include "experiments/simulate.hpp"
+#include "experiments/trace_file.hpp"
 #include "experiments/verify.hpp"
 
 namespace tutti {
@@ -24,7 +28,8 @@ struct Typed {
   bool json = false;
   int check = 1;
   std::size_t timeout_milliseconds = 30'000;
-  Repetitions unused;  ///< Of a simulation, which needs none.
+  CLI::Option* ranks = nullptr;  ///< Where leaving it out means all hosts.
+  Repetitions unused;            ///< Of a simulation, which needs none.
 
   Format chosen_format() const { return json ? Format::json : parse_format(format); }
   double timeout_seconds() const { return static_cast<double>(timeout_milliseconds) / 1e3; }
@@ -40,6 +45,19 @@ void add_tuning(CLI::App& app, Tuning& tuning) {
   add("--radix", tuning.radix, "Fan-out of k-nomial trees and exchanges");
   add("--group", tuning.group, "Ranks of one inner group of hierarchical algorithms");
 }
+// The parser itself takes "-2" for a very large number.
+const CLI::Validator not_negative(
+    [](const std::string& text) {
+      const bool is_negative = !text.empty() && text.front() == '-';
+      return is_negative ? text + " is negative, expected 0 or more" : std::string();
+    },
+    "", "not_negative");
+
+const CLI::Validator not_empty(
+    [](const std::string& text) {
+      return text.empty() ? std::string("no size given, expected such as 8, 4K or 16M") : "";
+    },
+    "", "not_empty");
 
 void add_question(CLI::App& app, QuestionFlags& flags) {
   app.add_option("--algo,--algorithms", flags.algorithms,
@@ -49,10 +67,15 @@ void add_question(CLI::App& app, QuestionFlags& flags) {
   app.add_option("-b,--minbytes", flags.sweep.minimum, "Smallest size (binary K, M, G)")
       ->capture_default_str();
   app.add_option("-e,--maxbytes", flags.sweep.maximum, "Largest size")->capture_default_str();
-  app.add_option("-f,--stepfactor", flags.sweep.factor, "Factor between sizes")
-      ->capture_default_str();
-  app.add_option("-i,--stepbytes", flags.sweep.step, "Increment between sizes, instead of -f");
-  app.add_option("--sizes", flags.sweep.sizes, "Sizes, comma-separated, instead of -b -e -f");
+  CLI::Option* const factor =
+      app.add_option("-f,--stepfactor", flags.sweep.factor, "Factor between sizes")
+          ->check(not_negative)
+          ->capture_default_str();
+  app.add_option("-i,--stepbytes", flags.sweep.step, "Increment between sizes, instead of -f")
+      ->check(not_empty)
+      ->excludes(factor);
+  app.add_option("--sizes", flags.sweep.sizes, "Sizes, comma-separated, instead of -b -e -f")
+      ->check(not_empty);
   app.add_option("-d,--dtype,--datatype", flags.dtype, "Element type")->capture_default_str();
   app.add_option("-o,--op", flags.op, "Reduction: sum, product, min, max, average")
       ->capture_default_str();
@@ -78,9 +101,19 @@ void add_repetitions(CLI::App& app, Repetitions& flags) {
       ->capture_default_str();
 }
 
-void add_timeout(CLI::App& app, Typed& typed) {
-  app.add_option("--timeout", typed.timeout_milliseconds,
-                 "Milliseconds that a rank may wait before it fails")
+void add_cluster_ranks(CLI::App& app, QuestionFlags& flags, Typed& typed) {
+  typed.ranks = app.add_option("--ranks", flags.ranks, "Ranks, one a host (default: all hosts)");
+}
+
+void check_cluster_ranks(const QuestionFlags& flags, const Typed& typed) {
+  if (typed.ranks->count() > 0) check_ranks(flags.ranks, maximum_hosts);
+}
+
+CLI::Option* add_timeout(
+    CLI::App& app, Typed& typed,
+    const std::string& text = "Milliseconds that a rank may wait before it fails") {
+  return app.add_option("--timeout", typed.timeout_milliseconds, text)
+      ->check(not_negative)
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
 }
@@ -96,6 +129,10 @@ void add_rows(CLI::App& app, QuestionFlags& question, Typed& typed) {
   app.add_option("-c,--check", typed.check, "1: check results, 0: do not")
       ->check(CLI::Range(0, 1))
       ->capture_default_str();
+  app.add_option("--accumulate", question.accumulate,
+                 "How float16 and bfloat16 are reduced: native (rounded at each step) or float32 "
+                 "(twice the bytes travel, rounded once)")
+      ->capture_default_str();
   app.add_option("--format", typed.format, "table, csv or json")->capture_default_str();
   app.add_flag("--json", typed.json, "The same as --format json");
 }
@@ -109,13 +146,15 @@ Command add_verify(CLI::App& app) {
   app.add_option("--dtype,-d", flags->dtype, "Element types, comma-separated, or all")
       ->capture_default_str();
   app.add_option("--seed", flags->seed, "Of the random data")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative)
       ->capture_default_str();
   app.add_flag("--json", flags->json, "Print JSON");
   add_tuning(app, flags->tuning);
-  add_timeout(app, *typed);
+  add_timeout(app, *typed,
+              "Milliseconds that a rank may wait before it fails; simulated ones, for each of the "
+              "cases, with --transport sim");
   add_trace(app, flags->trace);
-  app.footer(std::string(verify_help) + R"(
+  app.footer(std::string(verify_help) + "\n\n" + trace_help + R"(
 
 Examples:
   tutti verify
@@ -137,7 +176,7 @@ Command add_bench(CLI::App& app) {
   add_repetitions(app, flags->repetitions);
   add_timeout(app, *typed);
   add_trace(app, flags->trace);
-  app.footer(std::string(rows_help) + "\n\n" + auto_help + R"(
+  app.footer(std::string(rows_help) + "\n\n" + auto_help + "\n\n" + trace_help + R"(
 
 Examples:
   tutti bench allreduce --ranks 2 -b 8 -e 128M -f 2
@@ -160,12 +199,16 @@ Command add_simulate(CLI::App& app) {
   const auto typed = std::make_shared<Typed>();
   typed->check = 0;
   add_rows(app, flags->question, *typed);
-  app.add_option("--ranks", flags->question.ranks, "Ranks, one a host (default: all hosts)")
-      ->check(CLI::PositiveNumber);
+  add_cluster_ranks(app, flags->question, *typed);
   add_cluster(app, flags->cluster);
+  const CLI::Option* const timeout =
+      add_timeout(app, *typed,
+                  "Milliseconds of simulated time after which a rank that still waits fails "
+                  "(default: no limit)")
+          ->default_str("");
   add_trace(app, flags->trace);
   add_repetitions(app, typed->unused);
-  app.footer(std::string(rows_help) + "\n\n" + auto_help + R"(
+  app.footer(std::string(rows_help) + "\n\n" + auto_help + "\n\n" + trace_help + R"(
 
 Simulated time is deterministic: -n and -w are accepted and change nothing, p50 and p99 equal time.
 Blocks have no memory unless -c 1 asks for real data, checked; wrong is n/a without it.
@@ -181,7 +224,9 @@ Examples:
   tutti simulate allreduce --topology topologies/star.yaml --algo hierarchical --group 4
   tutti simulate allreduce --topology topologies/star.yaml --algo auto --rules rules.csv)" +
              "\n" + exit_codes);
-  return [flags, typed](Output& output) {
+  return [flags, typed, timeout](Output& output) {
+    check_cluster_ranks(flags->question, *typed);
+    if (timeout->count() > 0) flags->timeout_seconds = typed->timeout_seconds();
     flags->check = typed->check == 1;
     flags->format = typed->chosen_format();
     return simulate(*flags, output);
@@ -193,8 +238,7 @@ Command add_crossover(CLI::App& app) {
   const auto typed = std::make_shared<Typed>();
   app.add_option("COLLECTIVE", flags->question.collective, collective_names)->capture_default_str();
   add_question(app, flags->question);
-  app.add_option("--ranks", flags->question.ranks, "Ranks, one a host (default: all hosts)")
-      ->check(CLI::PositiveNumber);
+  add_cluster_ranks(app, flags->question, *typed);
   add_cluster(app, flags->cluster);
   app.add_flag("--measure", flags->measure, "Also measure between real processes on this machine");
   add_repetitions(app, flags->repetitions);
@@ -208,28 +252,38 @@ Examples:
   tutti crossover allreduce --topology topologies/star.yaml --ranks 4 --measure)" +
              "\n" + exit_codes);
   return [flags, typed](Output& output) {
+    check_cluster_ranks(flags->question, *typed);
     flags->timeout_seconds = typed->timeout_seconds();
     crossover(*flags, output);
     return true;
   };
 }
 
-int complain(const char* text, ExitCode code) {
-  std::fprintf(stderr, "tutti: %s\n", text);
+int complain(const std::string& text, ExitCode code) {
+  std::fprintf(stderr, "tutti: %s\n", shorten_words(text).c_str());
   return code;
 }
 
-// Results may have been printed already: a closed pipe ends the command quietly.
+std::string out_of_memory() {
+  rlimit limit{};
+  const bool is_limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  const std::string why = is_limited
+                              ? fmt::format(" within the limit of {} (ulimit -v)",
+                                            format_bytes(static_cast<double>(limit.rlim_cur)))
+                              : "";
+  return fmt::format("cannot allocate memory{}; try fewer ranks or smaller sizes", why);
+}
+
 int execute(const Command& command) {
   try {
     Output output;
     return command(output) ? good : wrong_result;
-  } catch (const ClosedPipe&) {
-    return good;
   } catch (const Error& error) {
     return complain(error.what(), error.kind() == ErrorKind::usage ? usage_error : operating_error);
   } catch (const ShapeError& error) {
     return complain(error.what(), usage_error);
+  } catch (const std::bad_alloc&) {
+    return complain(out_of_memory(), operating_error);
   } catch (const std::exception& error) {
     return complain(error.what(), operating_error);
   }
@@ -276,13 +330,16 @@ Examples:
       return true;
     });
   } catch (const CLI::ParseError& error) {
-    const bool has_command = !app.get_subcommands().empty();
-    std::fprintf(stderr, "tutti: %s\ntutti: %s\n", error.what(),
-                 has_command
-                     ? "run with --help for more"
-                     : "the commands are verify, bench, simulate, crossover, catalogue, explain "
-                       "and replay; see --help");
-    return usage_error;
+    if (!app.get_subcommands().empty()) {
+      return complain(std::string(error.what()) + "\ntutti: run with --help for more", usage_error);
+    }
+    const std::string word = argc > 1 ? argv[1] : "";
+    const char* const kind = word.starts_with('-') ? "option" : "command";
+    return complain(
+        (word.empty() ? "no command given" : fmt::format("unknown {} '{}'", kind, word)) +
+            "\ntutti: the commands are verify, bench, simulate, crossover, catalogue, "
+            "explain and replay; see --help",
+        usage_error);
   }
   return execute(chosen);
 }

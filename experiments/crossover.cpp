@@ -16,7 +16,8 @@ namespace tutti {
 const char* const crossover_help =
     R"(For each size: the time of each algorithm in microseconds, the winner, by how much it beats
 the second, and why, by their closed forms: latency (fewer messages in a row) or bandwidth (fewer
-bytes moved or reduced in a row, as a multiple of the size n). Crossovers between two sizes are
+bytes moved or reduced in a row, as a multiple of the size n); "not in the model" where these favour
+the second, so something else decides, such as contention. Crossovers between two sizes are
 bisected to 1 %, then interpolated. Without --algo: ring and tree for allreduce, else all.
 
 With --measure the same is also measured between real processes on this machine: the median of 5
@@ -83,6 +84,9 @@ std::vector<Match> Study::matches() const {
   return found;
 }
 
+// Differences that tables do not show.
+constexpr double shown_margin = 0.0005;
+
 // Why the winner beats the runner-up, by their closed forms.
 std::string reason(const Study& study, const Sample& sample) {
   const Algorithm& winner = *study.question.algorithms[sample.winner()];
@@ -90,15 +94,20 @@ std::string reason(const Study& study, const Sample& sample) {
   if (&winner == &second || sample.count == 0 || study.question.ranks == 1) return "";
   const Problem problem{study.question.ranks, sample.count, bytes_of(study.question.dtype),
                         study.question.root, study.question.tuning};
-  if (sample.margin() == 0.0) return fmt::format("as fast as {}", second.name);
+  if (sample.margin() < shown_margin) return fmt::format("as fast as {}", second.name);
   const double alpha = study.model.alpha_seconds;
   const auto gain = [&](const CostModel& model) {
     return second.seconds(problem, model) - winner.seconds(problem, model);
   };
+  const double whole_gain = gain(study.model);
+  const double predicted_seconds = winner.seconds(problem, study.model);
+  if (std::abs(whole_gain) < shown_margin * predicted_seconds) {
+    return fmt::format("not in the model, where it is as fast as {}", second.name);
+  }
+  if (whole_gain < 0.0) return "not in the model";
   const double latency = gain({alpha, 0.0, 0.0});
   const double moved = gain({0.0, study.model.beta_seconds_per_byte, 0.0});
   const double reduced = gain({0.0, 0.0, study.model.gamma_seconds_per_byte});
-  if (latency <= 0.0 && moved + reduced <= 0.0) return "not in the model";
   if (latency >= moved + reduced) {
     const int steps = winner.steps(problem);
     return fmt::format("latency: {} message{} in a row, not {}", steps, steps == 1 ? "" : "s",
@@ -107,9 +116,11 @@ std::string reason(const Study& study, const Sample& sample) {
   const bool is_moved = moved >= reduced;
   const CostModel unit = is_moved ? CostModel{0.0, 1.0, 0.0} : CostModel{0.0, 0.0, 1.0};
   const auto whole = static_cast<double>(problem.bytes());
-  return fmt::format("bandwidth: {:.2f} n bytes {} in a row, not {:.2f} n",
-                     winner.seconds(problem, unit) / whole, is_moved ? "moved" : "reduced",
-                     second.seconds(problem, unit) / whole);
+  const double of_winner = winner.seconds(problem, unit) / whole;
+  const double of_second = second.seconds(problem, unit) / whole;
+  const int digits = std::abs(of_second - of_winner) < 0.01 ? 4 : 2;
+  return fmt::format("bandwidth: {:.{}f} n bytes {} in a row, not {:.{}f} n", of_winner, digits,
+                     is_moved ? "moved" : "reduced", of_second, digits);
 }
 
 // Over the question's units, so that bisection too meets only counts that are multiples of them.
@@ -361,9 +372,8 @@ void print_table(const Study& study, const Repetitions& repetitions, Output& out
   print_rows(study, study.simulated, false, output);
   if (!study.measured) return;
   output.line("");
-  output.print(
-      "# measured between {} processes on this machine, medians of {} runs of {} repetitions",
-      study.question.ranks, measured_runs, repetitions.iterations);
+  output.print("# measured between {} processes on this machine, medians of {} runs of {}",
+               study.question.ranks, measured_runs, counted(repetitions.iterations, "repetition"));
   if (!study.note.empty()) output.print("# {}", study.note);
   print_rows(study, *study.measured, true, output);
   output.line("");

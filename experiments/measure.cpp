@@ -37,7 +37,11 @@ bool is_alltoall(const Job& job) {
 
 // In place, but for alltoall, for which that means a copy that it does not need.
 Arguments arguments_of(const Job& job, Block data, Block sent) {
-  Arguments arguments{.output = data, .op = job.op, .root = job.root, .tuning = job.tuning};
+  Arguments arguments{.output = data,
+                      .op = job.op,
+                      .root = job.root,
+                      .accumulate = job.accumulate,
+                      .tuning = job.tuning};
   if (is_alltoall(job)) arguments.input = sent;
   return arguments;
 }
@@ -144,8 +148,10 @@ std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
   return wrong;
 }
 
-double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace) {
+double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace,
+                         double limit_seconds) {
   world.run([&](Rank& rank) {
+    rank.channel().set_deadline(limit_seconds);
     TracedRank traced(rank.channel(), trace);
     const Block ghost{nullptr, job.count, job.dtype};
     run(*job.algorithm, traced.channel(), arguments_of(job, ghost, ghost));

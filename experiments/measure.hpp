@@ -64,6 +64,8 @@ class Meter {
 };
 
 /// The simulated time of a job on ghosts, all ranks starting at once: that of the last to end.
-double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace);
+/// Throws Error(timeout) if a rank still waits after `limit_seconds` of it.
+double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace,
+                         double limit_seconds = no_deadline);
 
 }  // namespace tutti

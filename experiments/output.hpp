@@ -17,18 +17,18 @@ namespace tutti {
 /// Keys in the order in which they are written.
 using Json = nlohmann::ordered_json;
 
-/// The reader of the results has gone, such as `head`: nothing is wrong, but there is no use in
-/// going on.
-struct ClosedPipe {};
-
 /// Lines of results. Every line is flushed, so that nothing is left in a buffer when ranks fork.
 class Output {
  public:
   /// `file` must outlive the object; SIGPIPE must be ignored.
   explicit Output(std::FILE* file = stdout) : file_(file) {}
 
-  /// Throws Error(system) if the text cannot be written, ClosedPipe if nobody reads it any more.
+  /// Throws Error(system) if the text cannot be written. Once the reader has gone, such as `head`,
+  /// nothing is written any more, and that is no error: what is judged still has to be.
   void line(std::string_view text);
+
+  /// True once the reader has gone.
+  bool is_closed() const { return closed_; }
 
   template <typename... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {
@@ -37,6 +37,7 @@ class Output {
 
  private:
   std::FILE* file_;
+  bool closed_ = false;
 };
 
 /// "tutti: warning: TEXT" on stderr.
@@ -53,11 +54,20 @@ class StatusLine {
 
   void show(std::string_view text);
 
+  /// Makes room for a line of results.
+  void clear();
+
  private:
   const bool is_terminal_;
   const std::chrono::steady_clock::time_point start_;
   bool shown_ = false;
 };
+
+/// `text` for a message: of words longer than 64 characters only the first and last 32 are kept.
+std::string shorten_words(std::string_view text);
+
+/// "1 rank", "4 ranks".
+std::string counted(long long count, std::string_view noun);
 
 /// "50.0 kB", "16.8 MB": decimal prefixes, one digit after the point.
 std::string format_bytes(double bytes);

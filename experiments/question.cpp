@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "collectives/run.hpp"
+#include "experiments/output.hpp"
 
 namespace tutti {
 namespace {
@@ -43,8 +43,8 @@ void select_algorithms(Question& question, std::string names) {
     if (is_supported || names == "all") continue;
     const std::string tuning = describe(question.tuning);
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} rank{}{} are not supported, expected {}", algorithm->full_name,
-                            question.ranks, question.ranks == 1 ? "" : "s",
+                fmt::format("{}: {}{} are not supported, expected {}", algorithm->full_name,
+                            counted(question.ranks, "rank"),
                             tuning.empty() ? "" : " with " + tuning, algorithm->supported));
   }
   if (!question.algorithms.empty()) return;
@@ -74,12 +74,22 @@ void check_tuning(const Question& question) {
   check_used("--group", question.tuning.group, &Algorithm::uses_group);
 }
 
+constexpr bool is_half(DType dtype) {
+  return dtype == DType::float16 || dtype == DType::bfloat16;
+}
+
 }  // namespace
 
 std::vector<Job> Question::jobs(std::size_t count) const {
   std::vector<Job> jobs;
   for (const Algorithm* algorithm : algorithms) {
-    jobs.push_back({algorithm, count, dtype, op, root, tuning});
+    jobs.push_back({.algorithm = algorithm,
+                    .count = count,
+                    .dtype = dtype,
+                    .op = op,
+                    .root = root,
+                    .accumulate = accumulate,
+                    .tuning = tuning});
   }
   return jobs;
 }
@@ -93,8 +103,12 @@ std::string Question::describe() const {
   if (collective != Collective::barrier) text += fmt::format(" of {}", name_of(dtype));
   if (reduces(collective)) text += fmt::format(", {}", name_of(op));
   if (is_rooted(collective)) text += fmt::format(", root {}", root);
+  if (reduces(collective) && is_half(dtype)) {
+    const bool is_widened = accumulate == Accumulate::float32;
+    text += is_widened ? " accumulated in float32" : " accumulated natively";
+  }
   if (const std::string tuned = tutti::describe(tuning); !tuned.empty()) text += ", " + tuned;
-  return fmt::format("{}, {} rank{}", text, ranks, ranks == 1 ? "" : "s");
+  return fmt::format("{}, {}", text, counted(ranks, "rank"));
 }
 
 std::string describe(const Tuning& tuning) {
@@ -111,18 +125,52 @@ std::string describe_left_out(const std::vector<const Algorithm*>& left_out, int
   for (const Algorithm* algorithm : left_out) {
     names.push_back(fmt::format("{} ({})", algorithm->full_name, algorithm->supported));
   }
-  return fmt::format("left out, not supported by {} rank{}: {}", ranks, ranks == 1 ? "" : "s",
+  return fmt::format("left out, not supported by {}: {}", counted(ranks, "rank"),
                      fmt::join(names, ", "));
 }
+
+namespace {
+
+// Only reductions: replace is for receives, which users do not post.
+Op parse_reduction(const std::string& name) {
+  try {
+    if (const Op op = parse_op(name); op != Op::replace) return op;
+  } catch (const Error&) {
+  }
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("unknown op '{}', expected one of sum, product, min, max, average", name));
+}
+
+Accumulate parse_accumulate(const std::string& name, Collective collective, DType dtype) {
+  if (name == "native") return Accumulate::native;
+  if (name != "float32") {
+    throw Error(ErrorKind::usage,
+                fmt::format("unknown accumulation '{}', expected one of native, float32", name));
+  }
+  if (reduces(collective) && is_half(dtype)) return Accumulate::float32;
+  warn(
+      fmt::format("--accumulate float32 has no effect on {} of {}, only on reductions of float16 "
+                  "and bfloat16",
+                  name_of(collective), name_of(dtype)));
+  return Accumulate::native;
+}
+
+}  // namespace
 
 Question ask(const QuestionFlags& flags, int ranks) {
   Question question;
   question.collective = parse_collective(flags.collective);
   question.ranks = ranks;
   question.dtype = parse_dtype(flags.dtype);
-  question.op = parse_op(flags.op);
+  question.op = parse_reduction(flags.op);
   question.root = flags.root;
   check_supported(question.collective, question.dtype, question.op, question.root, ranks);
+  if (flags.root != 0 && !is_rooted(question.collective)) {
+    warn(fmt::format("--root {} has no effect: {} has no root", flags.root,
+                     name_of(question.collective)));
+  }
+  question.accumulate = parse_accumulate(flags.accumulate, question.collective, question.dtype);
   question.tuning = flags.tuning;
   if (question.collective == Collective::alltoall) question.unit = static_cast<std::size_t>(ranks);
   for (const std::size_t bytes : sweep_sizes(flags.sweep)) {
@@ -132,6 +180,10 @@ Question ask(const QuestionFlags& flags, int ranks) {
   select_algorithms(question, flags.algorithms);
   check_tuning(question);
   return question;
+}
+
+std::string describe(Accumulate accumulate) {
+  return accumulate == Accumulate::float32 ? "float32 accumulation" : "";
 }
 
 std::string redop_name(Collective collective, Op op) {

@@ -9,6 +9,7 @@
 
 #include "collectives/catalogue.hpp"
 #include "collectives/choose.hpp"
+#include "collectives/run.hpp"
 #include "experiments/sizes.hpp"
 
 namespace tutti {
@@ -22,6 +23,7 @@ struct QuestionFlags {
   std::string dtype = "float32";
   std::string op = "sum";
   int root = 0;
+  std::string accumulate = "native";
   Tuning tuning;
   std::string rules;  ///< A file for choose(); "" is none.
 };
@@ -33,6 +35,7 @@ struct Job {
   DType dtype = DType::float32;
   Op op = Op::sum;
   int root = 0;
+  Accumulate accumulate = Accumulate::native;
   Tuning tuning = {};
   std::optional<Choice> choice = {};  ///< Of an automatic job: how `algorithm` was chosen.
 
@@ -40,7 +43,12 @@ struct Job {
   std::string_view name() const { return choice ? "auto" : algorithm->name; }
 
   std::size_t bytes() const { return count * bytes_of(dtype); }
-  Problem problem(int ranks) const { return {ranks, count, bytes_of(dtype), root, tuning}; }
+
+  /// Of what travels: with accumulation in float32, elements of float32.
+  Problem problem(int ranks) const {
+    const DType moved = accumulate == Accumulate::float32 ? DType::float32 : dtype;
+    return {ranks, count, bytes_of(moved), root, tuning};
+  }
 };
 
 /// The flags, understood and found to make sense.
@@ -53,6 +61,7 @@ struct Question {
   DType dtype = DType::float32;
   Op op = Op::sum;
   int root = 0;
+  Accumulate accumulate = Accumulate::native;  ///< float32 only where that makes a difference.
   Tuning tuning = {};
   /// Counts are multiples of this: of the ranks for alltoall, so that its parts are equal, else 1.
   std::size_t unit = 1;
@@ -80,7 +89,11 @@ std::string describe(const Tuning& tuning);
 std::string describe_left_out(const std::vector<const Algorithm*>& left_out, int ranks);
 
 /// Throws Error(usage) that says what is valid, before anything runs. `ranks` replaces the flags'.
+/// Warns about flags that have no effect on the collective.
 Question ask(const QuestionFlags& flags, int ranks);
+
+/// "float32 accumulation", for notes; "" where elements accumulate in their own type.
+std::string describe(Accumulate accumulate);
 
 /// The op as nccl-tests prints it: "none" where the collective does not reduce.
 std::string redop_name(Collective collective, Op op);

@@ -39,8 +39,8 @@ const char* const rows_help =
 
 JSON, one line a row (null where there is no value): collective, algo, ranks, bytes, count, dtype,
 op, root (-1: none), time_us, p50_us, p99_us, algbw, busbw, wrong, then transport (bench) or engine
-(simulate), model, lower_bound_us, note, segments, radix, group (0: the algorithm's default). CSV
-has the same names as its header.
+(simulate), model, lower_bound_us, note (also: float32 accumulation), segments, radix, group (0: the
+algorithm's default). CSV has the same names as its header.
 
 With --algo all, algorithms that do not support the number of ranks or the tuning are left out,
 which a comment of the table says; naming one is a usage error.)";
@@ -51,6 +51,11 @@ Format parse_format(const std::string& name) {
   if (name == "json") return Format::json;
   throw Error(ErrorKind::usage,
               fmt::format("unknown format '{}', expected one of table, csv, json", name));
+}
+
+void Row::add_note(const std::string& text) {
+  if (text.empty()) return;
+  note = note ? *note + ", " + text : text;
 }
 
 std::optional<double> Row::algorithm_bandwidth() const {

@@ -31,6 +31,9 @@ struct Row {
   std::optional<double> lower_bound_seconds;  ///< If simulated.
   std::optional<std::string> note;
 
+  /// Appends to the note; "" adds nothing.
+  void add_note(const std::string& text);
+
   /// GB/s; empty where no time passes, and for a barrier. Bus bandwidth has no meaning for one
   /// rank.
   std::optional<double> algorithm_bandwidth() const;

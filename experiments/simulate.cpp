@@ -1,6 +1,8 @@
 #include "experiments/simulate.hpp"
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "experiments/choosing.hpp"
 #include "experiments/measure.hpp"
@@ -16,6 +18,13 @@ std::string limiting_term(const Job& job, int ranks, const CostModel& model) {
   return 2 * latency > whole ? "latency-bound" : "bandwidth-bound";
 }
 
+// The trace would overwrite the topology.
+void check_apart(const std::string& trace, const std::string& topology) {
+  std::error_code missing;
+  if (trace.empty() || !std::filesystem::equivalent(trace, topology, missing)) return;
+  throw Error(ErrorKind::usage, fmt::format("--trace {}: this is the topology's file", trace));
+}
+
 }  // namespace
 
 bool simulate(const SimulateFlags& flags, Output& output) {
@@ -25,7 +34,7 @@ bool simulate(const SimulateFlags& flags, Output& output) {
   const CostModel model = cost_model(cluster.shape, cluster.ranks);
   const CostProfile profile =
       question.automatic ? cost_profile(cluster.shape, cluster.ranks) : CostProfile{};
-  const TraceFile trace(flags.trace);
+  check_apart(flags.trace, flags.cluster.topology);
   SimWorld world(cluster.shape, cluster.ranks, cluster.options);
   const TraceFile no_trace("");
   std::optional<Meter> meter;
@@ -33,6 +42,7 @@ bool simulate(const SimulateFlags& flags, Output& output) {
     meter.emplace(world, question.largest_bytes(), question.jobs_per_count(), Repetitions{0, 1},
                   no_trace);
   }
+  const TraceFile trace(flags.trace);
 
   RowWriter rows(output, flags.format, Source::engine, question.automatic);
   rows.comment(fmt::format("tutti simulate: {} on {}", question.describe(), cluster.shape.name));
@@ -43,13 +53,14 @@ bool simulate(const SimulateFlags& flags, Output& output) {
   if (question.automatic) rows.comment("auto: given " + describe(profile));
   StatusLine status;
   for (const std::size_t count : question.counts) {
+    if (output.is_closed() && !flags.check && !trace.is_open()) break;
     const std::vector<Job> jobs = jobs_of(question, count, profile, rules);
     std::vector<std::size_t> wrong;
     if (meter) wrong = meter->count_wrong(jobs);
     for (std::size_t k = 0; k < jobs.size(); ++k) {
       const Job& job = jobs[k];
       status.show(fmt::format("simulating {} of {} elements", job.algorithm->full_name, count));
-      const double seconds = simulated_seconds(world, job, trace);
+      const double seconds = simulated_seconds(world, job, trace, flags.timeout_seconds);
       const LowerBound bound = lower_bound(question.collective, job.problem(question.ranks), model);
       Row row;
       row.job = job;
@@ -59,7 +70,9 @@ bool simulate(const SimulateFlags& flags, Output& output) {
       row.model = world.describe();
       row.lower_bound_seconds = bound.seconds();
       if (seconds > 0.0) row.note = limiting_term(job, question.ranks, model);
+      row.add_note(describe(job.accumulate));
       if (meter) row.wrong = wrong[k];
+      status.clear();
       rows.write(row);
     }
   }

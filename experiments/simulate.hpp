@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "collectives/channel.hpp"
 #include "experiments/cluster.hpp"
 #include "experiments/output.hpp"
 #include "experiments/question.hpp"
@@ -14,6 +15,8 @@ struct SimulateFlags {
   QuestionFlags question;
   ClusterFlags cluster;
   bool check = false;  ///< Also move and check real data, which takes memory.
+  /// Of simulated time that one run may take.
+  double timeout_seconds = no_deadline;
   Format format = Format::table;
   std::string trace;
 };

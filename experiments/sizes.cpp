@@ -18,16 +18,21 @@ int shift_of(std::string_view suffix) {
   static constexpr std::string_view prefixes = "KMGT";
   const char upper = static_cast<char>(suffix.front() & ~0x20);
   const std::size_t index = prefixes.find(upper);
-  if (index == std::string_view::npos) return suffix == "B" ? 0 : -1;
+  if (index == std::string_view::npos) return suffix == "B" || suffix == "b" ? 0 : -1;
   suffix.remove_prefix(1);
-  const bool known = suffix.empty() || suffix == "B" || suffix == "iB";
+  if (suffix.starts_with('i') && suffix.size() > 1) suffix.remove_prefix(1);
+  const bool known = suffix.empty() || suffix == "B" || suffix == "b";
   return known ? 10 * (static_cast<int>(index) + 1) : -1;
 }
 
 std::vector<std::size_t> listed_sizes(const std::string& text) {
   std::vector<std::size_t> sizes;
   std::istringstream stream(text);
-  for (std::string item; std::getline(stream, item, ',');) sizes.push_back(parse_size(item));
+  for (std::string item; std::getline(stream, item, ',');) {
+    sizes.push_back(parse_size(item));
+    if (sizes.size() <= most_sizes) continue;
+    throw Error(ErrorKind::usage, fmt::format("more than {} sizes; list fewer", most_sizes));
+  }
   return sizes;
 }
 

@@ -7,8 +7,9 @@
 
 namespace tutti {
 
-/// "8", "4K", "16M", "1G", "2T": bytes, with nccl-tests' binary suffixes (either case; an "iB", "B"
-/// or nothing may follow). Throws Error(usage) for anything else and for what does not fit 64 bits.
+/// "8", "4K", "16M", "1G", "2T": bytes, with nccl-tests' binary suffixes (either case; an "iB",
+/// "B", "b" or nothing may follow). Throws Error(usage) for anything else and for what does not fit
+/// 64 bits.
 std::size_t parse_size(const std::string& text);
 
 /// The flags of a sweep, as typed.

@@ -10,9 +10,17 @@
 
 namespace tutti {
 
-TraceFile::TraceFile(const std::string& name) : name_(name) {
+const char* const trace_help =
+    R"(A line of the trace is a JSON object: rank, lane, kind (send or recv), peer, bytes, dtype, op
+(of a receive: what it does with the data; replace stores it), call (the algorithm), sequence (the
+rank's calls so far), step (within the call), posted_seconds and finished_seconds (when the request
+began and its wait returned, on the rank's clock; a simulated one starts at 0 in each run). Lines of
+one rank are in the order in which its requests finished.)";
+
+void TraceFile::open(const std::string& name) {
+  name_ = name;
   if (name.empty()) return;
-  descriptor_ = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ >= 0) return;
   throw Error(ErrorKind::system,
               fmt::format("cannot write the trace '{}': {}", name, std::strerror(errno)));

@@ -8,15 +8,22 @@
 
 namespace tutti {
 
+/// The keys of a line, for the commands' --help.
+extern const char* const trace_help;
+
 /// Ranks in different processes append whole lines to it, in no particular order between ranks. The
 /// keys are those of TraceRecord. With an empty name nothing is traced.
 class TraceFile {
  public:
-  /// Empties or creates the file. Throws Error(system) if it cannot.
-  explicit TraceFile(const std::string& name);
+  /// See open().
+  explicit TraceFile(const std::string& name) { open(name); }
   ~TraceFile();
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
+
+  /// Empties or creates the file, so everything else that can be wrong should be checked before.
+  /// Throws Error(system) if it cannot. Called at most once with a name that is not empty.
+  void open(const std::string& name);
 
   bool is_open() const { return descriptor_ >= 0; }
 

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <new>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -130,9 +133,10 @@ bool holds_back(World& world, const Algorithm& barrier, const Tuning& tuning,
   return std::count(seen, seen + size * size, std::byte{1}) == std::ptrdiff_t(size * size);
 }
 
-// Runs the cases of `row`'s algorithm and writes down how far it is off.
+// Runs the cases of `row`'s algorithm and writes down how far it is off. Ranks may wait
+// `limit_seconds` for each case.
 void verify_algorithm(World& world, const Tuning& tuning, const std::vector<Case>& cases,
-                      const TraceFile& trace, VerifyRow& row) {
+                      const TraceFile& trace, double limit_seconds, VerifyRow& row) {
   const Algorithm& algorithm = *row.algorithm;
   if (row.is_barrier()) {
     row.integers.bytes_equal = holds_back(world, algorithm, tuning, trace);
@@ -144,6 +148,7 @@ void verify_algorithm(World& world, const Tuning& tuning, const std::vector<Case
       if (!one.is_for(algorithm)) continue;
       const Block block = one.found[static_cast<std::size_t>(rank.index())];
       one.fill(rank.index(), block);
+      rank.channel().set_deadline(rank.channel().now() + limit_seconds);
       run(algorithm, traced.channel(),
           {.output = block, .op = one.op, .root = one.root, .tuning = tuning});
     }
@@ -205,25 +210,55 @@ bool is_supported(const Algorithm& algorithm, const VerifyFlags& flags) {
   return algorithm.supports({.ranks = flags.ranks, .count = count, .tuning = flags.tuning});
 }
 
-Report examine(const VerifyFlags& flags, Transport transport, const std::vector<DType>& dtypes,
-               std::span<const Algorithm> algorithms) {
-  const TraceFile trace(flags.trace);
-  Report report;
+std::vector<const Algorithm*> left_out_of(std::span<const Algorithm> algorithms,
+                                          const VerifyFlags& flags) {
+  std::vector<const Algorithm*> left_out;
   for (const Algorithm& algorithm : algorithms) {
-    if (!is_supported(algorithm, flags)) report.left_out.push_back(&algorithm);
+    if (!is_supported(algorithm, flags)) left_out.push_back(&algorithm);
   }
+  return left_out;
+}
+
+// Memory is short most likely where the reference's inputs and results are.
+std::vector<Case> make_cases_or_explain(World& world, const std::vector<Collective>& collectives,
+                                        DType dtype, std::uint64_t seed, bool use_gloo,
+                                        double timeout_seconds) {
+  try {
+    return make_cases(world, collectives, dtype, seed, use_gloo, timeout_seconds);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::system,
+                fmt::format("cannot allocate memory for the reference's data: {} among {}",
+                            name_of(dtype), counted(world.size(), "rank")));
+  }
+}
+
+using OnRow = std::function<void(const VerifyRow&)>;
+
+Report examine(const VerifyFlags& flags, Transport transport, const std::vector<DType>& dtypes,
+               std::span<const Algorithm> algorithms, const OnRow& on_row) {
+  // Real ranks have a limit of their own, for each wait.
+  const bool is_simulated = transport == Transport::sim;
+  const double limit_seconds = is_simulated ? flags.timeout_seconds : no_deadline;
+  // Simulated time is not gloo's.
+  const double gloo_seconds = is_simulated ? VerifyFlags{}.timeout_seconds : flags.timeout_seconds;
+  TraceFile trace("");
+  Report report;
+  report.left_out = left_out_of(algorithms, flags);
   StatusLine status;
   for (const DType dtype : dtypes) {
     const bool use_gloo = gloo_available() && gloo_supports(dtype);
     const std::unique_ptr<World> world = make_world(transport, flags.ranks, flags.timeout_seconds);
     status.show(fmt::format("{}: computing the reference", name_of(dtype)));
-    const std::vector<Case> cases =
-        make_cases(*world, collectives_of(algorithms), dtype, flags.seed, use_gloo);
+    const std::vector<Case> cases = make_cases_or_explain(*world, collectives_of(algorithms), dtype,
+                                                          flags.seed, use_gloo, gloo_seconds);
+    if (!trace.is_open()) trace.open(flags.trace);
     for (const Algorithm& algorithm : algorithms) {
       if (!is_supported(algorithm, flags)) continue;
       status.show(fmt::format("{}: checking {}", name_of(dtype), algorithm.full_name));
       report.rows.push_back({&algorithm, flags.ranks, dtype, use_gloo, {}, {}});
-      verify_algorithm(*world, flags.tuning, cases, trace, report.rows.back());
+      verify_algorithm(*world, flags.tuning, cases, trace, limit_seconds, report.rows.back());
+      status.clear();
+      on_row(report.rows.back());
     }
   }
   const std::unique_ptr<World> world = make_world(transport, flags.ranks, flags.timeout_seconds);
@@ -287,25 +322,31 @@ const char* verdict(bool passes) {
   return passes ? "PASS" : "FAIL";
 }
 
-void print_table(const VerifyFlags& flags, const Report& report, Output& output) {
-  output.print("# tutti verify: {} ranks, transport {}, seed {}, elements {}", flags.ranks,
-               flags.transport, flags.seed, fmt::join(verify_counts(), " "));
+constexpr auto layout = "{:<14} {:<26} {:<8} {:>9} {:>5} {:>10} {:>9} {:>9}  {}";
+
+void print_header(const VerifyFlags& flags, std::span<const Algorithm> algorithms, Output& output) {
+  output.print("# tutti verify: {}, transport {}, seed {}, elements {}",
+               counted(flags.ranks, "rank"), flags.transport, flags.seed,
+               fmt::join(verify_counts(), " "));
   output.line("# exact: integer-valued data, sum product min max; the rest: random data, sum");
   if (!gloo_available()) {
     output.line("# this build has no libtorch: the reference is a serial fold, not gloo");
   }
-  const std::string left_out = describe_left_out(report.left_out, flags.ranks);
+  const std::string left_out = describe_left_out(left_out_of(algorithms, flags), flags.ranks);
   if (!left_out.empty()) output.print("# {}", left_out);
-  constexpr auto layout = "{:<14} {:<26} {:<8} {:>9} {:>5} {:>10} {:>9} {:>9}  {}";
   output.print(layout, "collective", "algorithm", "dtype", "reference", "exact", "gloo bytes",
                "max error", "bound", "result");
-  for (const VerifyRow& row : report.rows) {
-    output.print(layout, name_of(row.algorithm->collective), row.algorithm->name,
-                 name_of(row.dtype), row.reference(), yes_or_no(row.integers.bytes_equal),
-                 row.is_against_gloo() ? yes_or_no(row.random.bytes_equal) : "n/a",
-                 fmt::format("{:.2g}", row.random.error), fmt::format("{:.2g}", row.random.bound),
-                 verdict(row.passes()));
-  }
+}
+
+void print_row(const VerifyRow& row, Output& output) {
+  output.print(layout, name_of(row.algorithm->collective), row.algorithm->name, name_of(row.dtype),
+               row.reference(), yes_or_no(row.integers.bytes_equal),
+               row.is_against_gloo() ? yes_or_no(row.random.bytes_equal) : "n/a",
+               fmt::format("{:.2g}", row.random.error), fmt::format("{:.2g}", row.random.bound),
+               verdict(row.passes()));
+}
+
+void print_rest(const Report& report, Output& output) {
   if (!report.counters.empty()) {
     output.line("");
     output.line("# bytes that each rank of a ring allreduce sent, counted, beside 2(N-1)T/N");
@@ -326,11 +367,15 @@ void print_table(const VerifyFlags& flags, const Report& report, Output& output)
 bool verify(const VerifyFlags& flags, Output& output, std::span<const Algorithm> algorithms) {
   check_ranks(flags.ranks, most_real_ranks);
   const Transport transport = parse_transport(flags.transport, {Transport::shm, Transport::sim});
-  const Report report = examine(flags, transport, parse_dtypes(flags.dtype), algorithms);
+  const std::vector<DType> dtypes = parse_dtypes(flags.dtype);
+  if (!flags.json) print_header(flags, algorithms, output);
+  const Report report = examine(flags, transport, dtypes, algorithms, [&](const VerifyRow& row) {
+    if (!flags.json) print_row(row, output);
+  });
   if (flags.json) {
     print_json(flags, report, output);
   } else {
-    print_table(flags, report, output);
+    print_rest(report, output);
   }
   return report.passes();
 }

@@ -151,7 +151,7 @@ std::vector<std::size_t> verify_counts() {
 }
 
 std::vector<Case> make_cases(World& world, const std::vector<Collective>& collectives, DType dtype,
-                             std::uint64_t seed, bool use_gloo) {
+                             std::uint64_t seed, bool use_gloo, double timeout_seconds) {
   std::vector<Case> cases;
   for (const Collective collective : collectives) {
     if (collective == Collective::barrier) continue;
@@ -162,7 +162,7 @@ std::vector<Case> make_cases(World& world, const std::vector<Collective>& collec
     for (const Case& one : cases) {
       gloo_cases.push_back({one.collective, one.op, one.root, one.wanted});
     }
-    run_gloo(world.size(), gloo_cases);
+    run_gloo(world.size(), gloo_cases, timeout_seconds);
     return cases;
   }
   for (const Case& one : cases) reduce_serially(one.collective, one.op, one.root, one.wanted);

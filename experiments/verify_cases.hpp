@@ -56,8 +56,9 @@ Deviation compare(const Case& one);
 std::vector<std::size_t> verify_counts();
 
 /// All cases of one dtype, for those of `collectives` that move data, in memory of `world`, with
-/// the reference's results: gloo's if `use_gloo`, else the serial fold's.
+/// the reference's results: gloo's if `use_gloo`, which may take `timeout_seconds` for each wait,
+/// else the serial fold's.
 std::vector<Case> make_cases(World& world, const std::vector<Collective>& collectives, DType dtype,
-                             std::uint64_t seed, bool use_gloo);
+                             std::uint64_t seed, bool use_gloo, double timeout_seconds);
 
 }  // namespace tutti

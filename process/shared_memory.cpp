@@ -38,6 +38,10 @@ SharedMapping::SharedMapping(SharedMapping&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
 
 std::byte* SharedArena::allocate(std::size_t bytes) {
+  check(getpid() == owner_,
+        "{} bytes of shared memory asked for inside a run; other ranks would not see them, "
+        "allocate before the run",
+        bytes);
   // The kernel refuses the impossible; this only keeps the rounding from wrapping around.
   const std::size_t wanted = std::min(bytes, std::numeric_limits<std::size_t>::max() / 2);
   const std::size_t rounded_bytes =

@@ -1,6 +1,9 @@
 // Memory shared between a process and those that it forks later.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <vector>
 
@@ -28,13 +31,15 @@ class SharedMapping {
 /// Hands out shared memory that is returned only all together.
 class SharedArena {
  public:
-  /// Zeroed, aligned to 128 bytes, never null. Throws Error(system).
+  /// Zeroed, aligned to 128 bytes, never null. Only in the process that made the arena: what a
+  /// forked one allocated, nobody else would see. Throws Error(system).
   std::byte* allocate(std::size_t bytes);
 
   /// True where all of [data, data + bytes) came from allocate().
   bool contains(const std::byte* data, std::size_t bytes) const;
 
  private:
+  pid_t owner_ = getpid();
   std::vector<SharedMapping> mappings_;
   std::size_t used_bytes_ = 0;  // Of the last mapping.
 };

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -48,6 +49,7 @@ constexpr std::array<Unit, 9> prefixes = {{{"", 1.0},
                                            {"Mi", 0x1p20},
                                            {"Gi", 0x1p30},
                                            {"Ti", 0x1p40}}};
+constexpr std::string_view out_of_range = "beyond the numbers that a double can hold";
 constexpr std::array<Unit, 4> durations = {{{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}}};
 
 /// Shortens what a hostile file may hold, and hides control characters.
@@ -59,16 +61,33 @@ std::string quote(std::string_view text) {
   return fmt::format("'{}{}'", shown, text.size() > longest ? "..." : "");
 }
 
+/// Shortens what comes before the reason; of a path the end says most.
+std::string shown_path(const std::string& path) {
+  constexpr std::size_t longest = 200;
+  if (path.size() <= longest) return path;
+  return fmt::format("...{}", path.substr(path.size() - longest));
+}
+
 struct Quantity {
   double number = 0.0;
   std::string_view unit;
 };
+
+/// Of what `text` says in its own unit, in the base unit.
+double scaled(const std::string& text, double number, double factor) {
+  const double value = number * factor;
+  if (std::isfinite(value) && (value > 0.0 || number == 0.0)) return value;
+  throw ShapeError(fmt::format("{} is {}", quote(text), out_of_range));
+}
 
 /// Splits "12.5 GBps"; `example` tells the reader what a good value looks like.
 Quantity split_quantity(std::string_view text, std::string_view example) {
   Quantity quantity;
   const char* const end = text.data() + text.size();
   const auto [rest, status] = std::from_chars(text.data(), end, quantity.number);
+  if (status == std::errc::result_out_of_range) {
+    throw ShapeError(fmt::format("{} is {}", quote(text), out_of_range));
+  }
   if (status != std::errc{} || !std::isfinite(quantity.number)) {
     throw ShapeError(
         fmt::format("{} is not a number with a unit, such as {}", quote(text), example));
@@ -106,29 +125,40 @@ void check_key(std::string_view key, const std::string& where) {
   const auto nearest =
       *std::min_element(valid_keys.begin(), valid_keys.end(),
                         [&](auto left, auto right) { return distance(left) < distance(right); });
-  throw ShapeError(fmt::format("{}: unknown key {}, the nearest valid one is '{}' (all: {})", where,
-                               quote(key), nearest, fmt::join(valid_keys, ", ")));
+  const int longest_distance = std::max(2, static_cast<int>(nearest.size()) / 3);
+  const std::string hint = distance(nearest) <= longest_distance
+                               ? fmt::format("the nearest valid one is '{}' (all: {})", nearest,
+                                             fmt::join(valid_keys, ", "))
+                               : fmt::format("expected {}", fmt::join(valid_keys, ", "));
+  throw ShapeError(fmt::format("{}: unknown key {}, {}", where, quote(key), hint));
 }
 
 std::string read_bounded(const std::string& file) {
+  const std::string shown = shown_path(file);
+  // The opening of a named pipe would wait for a writer.
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw ShapeError(fmt::format("{}: cannot be read, is it a file?", shown));
+  }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
     throw ShapeError(
-        fmt::format("{}: cannot be opened: {}", file, std::generic_category().message(errno)));
+        fmt::format("{}: cannot be opened: {}", shown, std::generic_category().message(errno)));
   }
   std::string text(maximum_file_bytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (stream.bad()) throw ShapeError(fmt::format("{}: cannot be read, is it a file?", file));
+  if (stream.bad()) throw ShapeError(fmt::format("{}: cannot be read", shown));
   if (text.size() > maximum_file_bytes) {
     throw ShapeError(
-        fmt::format("{}: larger than {} bytes, which no shape needs", file, maximum_file_bytes));
+        fmt::format("{}: larger than {} bytes, which no shape needs", shown, maximum_file_bytes));
   }
   return text;
 }
 
 std::string line_of(const std::string& file, const YAML::Mark& mark) {
-  return fmt::format("{}:{}", file, mark.line + 1);
+  return fmt::format("{}:{}", shown_path(file), mark.line + 1);
 }
 
 YAML::Node parse_document(const std::string& file) {
@@ -164,8 +194,13 @@ Entries read_entries(const std::string& file) {
   return entries;
 }
 
+std::string shown_setting(std::string_view setting) {
+  std::string quoted = quote(setting);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
 void apply_setting(Entries& entries, const std::string& setting) {
-  const std::string where = fmt::format("--set {}", setting);
+  const std::string where = fmt::format("--set {}", shown_setting(setting));
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos) {
     throw ShapeError(fmt::format("{}: expected KEY=VALUE with one of the keys {}", where,
@@ -193,7 +228,7 @@ auto parse_entry(const Entries& entries, const std::string& file, std::string_vi
                  Parse parse) {
   const auto found = entries.find(key);
   if (found == entries.end()) {
-    throw ShapeError(fmt::format("{}: the key '{}' is missing", file, key));
+    throw ShapeError(fmt::format("{}: the key '{}' is missing", shown_path(file), key));
   }
   try {
     return parse(found->second.value);
@@ -221,14 +256,14 @@ bool parse_shape_name(const std::string& text) {
 double parse_bandwidth(const std::string& text) {
   constexpr std::string_view example = "12.5GBps or 100Gbps";
   const Quantity quantity = split_quantity(text, example);
-  if (quantity.number == 0.0) {
-    throw ShapeError(fmt::format("{} is zero, expected for example {}", quote(text), example));
-  }
   for (const Unit& prefix : prefixes) {
     if (!quantity.unit.starts_with(prefix.name)) continue;
     const std::string_view base = quantity.unit.substr(prefix.name.size());
-    if (base == "Bps") return quantity.number * prefix.factor;
-    if (base == "bps") return quantity.number * prefix.factor / 8;
+    if (base != "Bps" && base != "bps") continue;
+    if (quantity.number == 0.0) {
+      throw ShapeError(fmt::format("{} is zero, expected for example {}", quote(text), example));
+    }
+    return scaled(text, quantity.number, base == "Bps" ? prefix.factor : prefix.factor / 8);
   }
   throw ShapeError(
       fmt::format("{} has the unknown unit {}, expected bps (bits) or Bps (bytes) after none of or "
@@ -239,7 +274,7 @@ double parse_bandwidth(const std::string& text) {
 double parse_duration(const std::string& text) {
   const Quantity quantity = split_quantity(text, "5us");
   for (const Unit& unit : durations) {
-    if (quantity.unit == unit.name) return quantity.number * unit.factor;
+    if (quantity.unit == unit.name) return scaled(text, quantity.number, unit.factor);
   }
   throw ShapeError(fmt::format("{} has the unknown unit {}, expected ns, us, ms or s", quote(text),
                                quote(quantity.unit)));
@@ -248,7 +283,6 @@ double parse_duration(const std::string& text) {
 Shape load_shape(const std::string& file, const std::vector<std::string>& settings) {
   Entries entries = read_entries(file);
   for (const std::string& setting : settings) apply_setting(entries, setting);
-  entries.try_emplace("shape", Entry{"star", file});
   entries.try_emplace("reduction", Entry{"free", file});
 
   parse_entry(entries, file, "shape", parse_shape_name);

@@ -13,16 +13,17 @@ namespace tutti {
 ///
 /// | key       | value                                       | if absent |
 /// |-----------|---------------------------------------------|-----------|
-/// | shape     | star                                        | star      |
+/// | shape     | star                                        | an error  |
 /// | hosts     | 1 to maximum_hosts                          | an error  |
 /// | bandwidth | from host to host, a bandwidth              | an error  |
 /// | latency   | from host to host, a duration, 0us or more  | an error  |
 /// | reduction | "free" or a host's reduction speed          | free      |
 ///
 /// Throws ShapeError whose text is "FILE:LINE: what is wrong, what was expected" for a number
-/// without unit, an unknown or repeated key (with the nearest valid one), a negative value, a
-/// missing key, a file that cannot be read, is larger than 1 MiB or is not YAML; a setting is named
-/// "--set KEY=VALUE" in FILE:LINE's place.
+/// without unit, an unknown or repeated key (with the valid one it resembles), a negative value or
+/// one out of range, a missing key, what is not a regular file, cannot be read, is larger than 1
+/// MiB or is not YAML; a setting is named "--set KEY=VALUE" in FILE:LINE's place. Long names and
+/// values are cut.
 Shape load_shape(const std::string& file, const std::vector<std::string>& settings = {});
 
 /// "12.5GBps", "100 Gbps" (bits), "512MiBps": a positive number, an optional prefix k, M, G, T, Ki,

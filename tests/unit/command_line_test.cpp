@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -42,6 +43,14 @@ TEST(CommandLine, AUsageErrorExitsWith2AndPrintsOnlyOnStderr) {
                                 "bench allreduce -b 2K -e 1K",
                                 "bench allreduce -b 1X",
                                 "bench allreduce -f 1",
+                                "bench allreduce -f -2",
+                                "bench allreduce -i 1K -f 2",
+                                "bench allreduce -i ''",
+                                "bench allreduce --sizes ''",
+                                "bench allreduce --accumulate half",
+                                "verify --seed -1",
+                                "simulate allreduce --ranks 0 --topology topologies/star.yaml",
+                                "simulate allreduce --timeout 0 --topology topologies/star.yaml",
                                 "bench allreduce --timeout 0",
                                 "bench allreduce --format xml",
                                 "bench allreduce --transport pigeon",
@@ -93,6 +102,64 @@ TEST(CommandLine, TuningThatChangesNothingIsRefused) {
   EXPECT_THAT(run_tutti("bench barrier --segments 2").errors, HasSubstr("none does"));
   EXPECT_THAT(run_tutti("bench broadcast --algo knomial --radix 1").errors,
               HasSubstr("4 ranks with radix 1 are not supported"));
+}
+
+TEST(CommandLine, AnUnknownWordIsNamedBesideTheCommands) {
+  for (const char* word : {"nope", "--nope"}) {
+    EXPECT_THAT(run_tutti(word).errors,
+                AllOf(HasSubstr(std::string("'") + word + "'"), HasSubstr("verify, bench")));
+  }
+  EXPECT_THAT(run_tutti("verify --nope").errors, HasSubstr("--nope"));
+}
+
+TEST(CommandLine, ANegativeNumberIsSaidToBeOne) {
+  for (const char* flags : {"-f -2", "--timeout -2"}) {
+    EXPECT_THAT(run_tutti(std::string("bench allreduce ") + flags).errors,
+                HasSubstr("-2 is negative"))
+        << flags;
+  }
+}
+
+TEST(CommandLine, TheNumberOfRanksIsCheckedAlikeByAllCommands) {
+  for (const char* command :
+       {"bench allreduce", "verify", "simulate allreduce --topology topologies/star.yaml",
+        "crossover --topology topologies/star.yaml"}) {
+    const CommandResult result = run_tutti(std::string(command) + " --ranks 0");
+    EXPECT_EQ(result.exit_code, 2) << command;
+    EXPECT_THAT(result.errors, HasSubstr("--ranks 0: expected 1 to ")) << command;
+  }
+}
+
+TEST(CommandLine, OnlyOpsThatReduceAreOffered) {
+  EXPECT_THAT(run_tutti("bench allreduce -o xor").errors,
+              AllOf(HasSubstr("sum, product, min, max, average"), Not(HasSubstr("replace"))));
+}
+
+TEST(CommandLine, ALongWordIsNotRepeatedInFull) {
+  const std::string word(100'000, 'x');
+  for (const std::string& arguments :
+       {word, "bench " + word, "bench allreduce --sizes " + word, "verify " + word}) {
+    const CommandResult result = run_tutti(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.errors,
+                AllOf(HasSubstr("xxx...xxx"), ::testing::SizeIs(::testing::Lt(500))));
+  }
+}
+
+TEST(CommandLine, ARootWithoutAUseIsWarnedAbout) {
+  const std::string flags = " --ranks 2 --sizes 4 -n 1 -w 0 -r 1";
+  EXPECT_THAT(run_tutti("bench allreduce" + flags).errors, HasSubstr("allreduce has no root"));
+  EXPECT_THAT(run_tutti("bench broadcast" + flags).errors, IsEmpty());
+}
+
+TEST(CommandLine, MissingMemoryIsSaidToBeMissing) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer itself needs more address space than the limit leaves";
+#endif
+  const CommandResult result =
+      run_tutti("--version; ulimit -v 100000; " TUTTI_COMMAND " verify --ranks 3");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.errors, AllOf(HasSubstr("memory"), Not(HasSubstr("bad_alloc"))));
 }
 
 TEST(CommandLine, MoreRanksThanHostsSayHowToHaveMoreHosts) {
@@ -185,6 +252,17 @@ TEST(BenchCommand, AJsonRowHasTheDocumentedKeysInOrder) {
   EXPECT_DOUBLE_EQ(row["busbw"], row["algbw"].get<double>() / 2);
 }
 
+TEST(BenchCommand, WiderAccumulationIsSaidAndRight) {
+  const std::string flags = " allreduce --ranks 3 --sizes 4K -n 1 -w 0 --accumulate float32 -d ";
+  const CommandResult result = run_tutti("bench --json" + flags + "half");
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("float32 accumulation"), HasSubstr("\"wrong\":0")));
+  EXPECT_THAT(run_tutti("bench" + flags + "bf16").output, HasSubstr("accumulated in float32"));
+  const CommandResult without = run_tutti("bench --json" + flags + "float64");
+  EXPECT_THAT(without.errors, HasSubstr("no effect"));
+  EXPECT_THAT(without.output, Not(HasSubstr("accumulation")));
+}
+
 TEST(BenchCommand, OneRankHasNoBusBandwidth) {
   const CommandResult result =
       run_tutti("bench allreduce --algo ring --ranks 1 --sizes 1K -n 2 --json");
@@ -215,6 +293,28 @@ TEST(BenchCommand, CsvHasAHeaderAndAsManyFieldsInEachLine) {
     EXPECT_THAT(row, StartsWith("\"reduce_scatter\",\"ring\",2,"));
   }
   EXPECT_EQ(rows, 2);
+}
+
+TEST(Trace, IsEmptiedOnlyOnceNothingElseCanBeWrong) {
+  const std::string file = testing::TempDir() + "tutti_kept_trace";
+  for (const std::string& command :
+       {std::string("bench allreduce --sizes 1000T"), std::string("bench allreduce -r 9"),
+        std::string("verify --dtype float8"),
+        std::string("simulate allreduce --sizes 1000T -c 1 ") + star,
+        "simulate allreduce --topology " + file}) {
+    std::ofstream(file) << "shape: star\nhosts: 2\nbandwidth: 1GBps\nlatency: 1us\n";
+    EXPECT_NE(run_tutti(command + " --trace " + file).exit_code, 0) << command;
+    EXPECT_THAT(read_text(file), StartsWith("shape")) << command;
+  }
+  std::remove(file.c_str());
+}
+
+TEST(Trace, KeysAreInTheHelpOfEachCommandThatWritesOne) {
+  for (const char* command : {"verify", "bench", "simulate"}) {
+    EXPECT_THAT(run_tutti(std::string(command) + " --help").output,
+                AllOf(HasSubstr("posted_seconds"), HasSubstr("sequence")))
+        << command;
+  }
 }
 
 TEST(Trace, HasOneWholeJsonLineForEachFinishedRequestOfEachRank) {

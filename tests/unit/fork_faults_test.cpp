@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "exec/clock.hpp"
 #include "exec/faults.hpp"
 #include "exec/fork_world.hpp"
+#include "exec/launcher.hpp"
 
 namespace tutti {
 namespace {
@@ -179,6 +181,81 @@ TEST_F(ForkFaults, ARankStoppedInMidCollectiveMakesTheOthersTimeOutAndIsNamed) {
   });
   EXPECT_EQ(error.kind(), ErrorKind::timeout);
   EXPECT_THAT(error.what(), HasSubstr("; rank 1 was stopped"));
+}
+
+TEST_F(ForkFaults, RanksThatAreAllStoppedAreNamedAndKilled) {
+  for (const int ranks : {1, 3}) {
+    ForkWorld world(ranks, {.timeout_seconds = timeout_seconds});
+    const Error error = failure_of(world, [](Rank&) { raise(SIGSTOP); });
+    EXPECT_EQ(error.kind(), ErrorKind::timeout);
+    EXPECT_THAT(error.what(), ContainsRegex("^rank [0-2] has been stopped for 1\\.[0-9]* s"));
+    for (int rank = 0; rank < ranks; ++rank) {
+      EXPECT_THAT(error.what(), ContainsRegex(fmt::format("rank {} (was|has been) stopped", rank)));
+    }
+  }
+}
+
+TEST_F(ForkFaults, StopsThatEndInTimeDisturbNobodyHoweverLongTogether) {
+  ForkWorld world(1, {.timeout_seconds = timeout_seconds});
+  world.run([](Rank&) {
+    const pid_t victim = getpid();
+    for (int stop = 0; stop < 3; ++stop) {
+      const pid_t waker = fork();
+      if (waker == 0) {
+        usleep(timeout_seconds * 0.5e6);
+        kill(victim, SIGCONT);
+        _exit(0);
+      }
+      raise(SIGSTOP);
+      waitpid(waker, nullptr, 0);
+      usleep(timeout_seconds * 0.4e6);  // Long enough to be seen running.
+    }
+  });
+}
+
+// As Ctrl-Z and fg do.
+TEST_F(ForkFaults, TheTimeInWhichAllProcessesAreStoppedDoesNotCount) {
+  const pid_t launcher = fork();
+  if (launcher == 0) {
+    setpgid(0, 0);
+    ForkWorld world(2, {.timeout_seconds = timeout_seconds});
+    try {
+      world.run([](Rank& rank) {
+        const Block ghost{nullptr, 1, DType::int8};
+        if (rank.index() == 1) return rank.channel().recv(0, ghost);
+        usleep(timeout_seconds * 0.6e6);
+        rank.channel().send(1, ghost);
+      });
+    } catch (const Error& error) {
+      std::cout << "  " << error.what() << std::endl;
+      _exit(1);
+    }
+    _exit(0);
+  }
+  setpgid(launcher, launcher);
+  usleep(timeout_seconds * 0.3e6);
+  kill(-launcher, SIGSTOP);
+  usleep(timeout_seconds * 2e6);
+  kill(-launcher, SIGCONT);
+  int status = 0;
+  ASSERT_EQ(waitpid(launcher, &status, 0), launcher);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST_F(ForkFaults, ALauncherThatCannotWatchSaysSo) {
+  const Board board(2, 1);
+  Launcher launcher(board);
+  launcher.start([](int) {
+    sleep(3600);
+    return 0;
+  });
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // poll() refuses more descriptors than a process may have.
+  const rlimit none{1, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_THROW(launcher.watch(timeout_seconds), Error);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(ForkFaults, AStoppedRankMakesTheOthersTimeOutAndIsKilled) {

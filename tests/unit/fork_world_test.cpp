@@ -256,6 +256,12 @@ TEST(ForkWorld, MemoryThatTheMachineDoesNotHaveIsRefusedWithItsSize) {
   }
 }
 
+TEST(ForkWorld, MemoryAskedForInsideARunIsRefused) {
+  ForkWorld world(2);
+  EXPECT_THROW(world.run([&](Rank&) { world.allocate(1); }), ContractError);
+  EXPECT_NE(world.allocate(1), nullptr);
+}
+
 TEST(ForkWorld, ARunOfOneRankWorks) {
   ForkWorld world(1);
   const Block data = world.allocate_block(1, DType::int32);

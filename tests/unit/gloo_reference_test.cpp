@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +19,7 @@
 
 #include "collectives/ring.hpp"
 #include "collectives/run.hpp"
+#include "exec/clock.hpp"
 #include "exec/fork_world.hpp"
 
 namespace tutti {
@@ -198,6 +201,62 @@ TEST_P(GlooReference, TheCallerLoadsNoTorchGetsNoThreadAndKeepsNoChild) {
   EXPECT_EQ(std::distance(begin(threads), end(threads)), 1);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
+}
+
+// The children of a process, oldest first.
+std::vector<pid_t> children_of(pid_t process) {
+  std::ifstream list(fmt::format("/proc/{0}/task/{0}/children", process));
+  return {std::istream_iterator<pid_t>(list), {}};
+}
+
+// Runs gloo for ever in a process of its own, stops the processes that `choose` picks among its
+// loader and ranks, and returns what run_gloo() threw. Must end in `timeout_seconds` plus 1.
+template <typename Choose>
+std::string error_when_stopped(const Choose& choose) {
+  constexpr double timeout_seconds = 1.0;
+  SharedArena arena;
+  auto* const message = reinterpret_cast<char*>(arena.allocate(4096));
+  const pid_t caller = fork();
+  if (caller == 0) {
+    ForkWorld world(2);
+    const GlooCase gloo_case{Collective::allreduce, Op::sum, 0,
+                             blocks(world, 1 << 20, DType::float32)};
+    const std::vector<GlooCase> cases(10'000, gloo_case);
+    try {
+      run_gloo(2, cases, timeout_seconds);
+    } catch (const Error& error) {
+      std::strncpy(message, error.what(), 4095);
+    }
+    _exit(0);
+  }
+  std::vector<pid_t> processes;
+  while (processes.size() < 3) {
+    usleep(10'000);
+    processes = children_of(caller);
+    if (processes.empty()) continue;
+    for (const pid_t rank : children_of(processes.front())) processes.push_back(rank);
+  }
+  usleep(300'000);  // For the ranks to meet.
+  const double start_seconds = monotonic_seconds();
+  for (const pid_t process : choose(processes)) kill(process, SIGSTOP);
+  EXPECT_EQ(waitpid(caller, nullptr, 0), caller);
+  EXPECT_LT(monotonic_seconds() - start_seconds, timeout_seconds + 1.0);
+  std::cout << "  " << message << '\n';
+  return message;
+}
+
+TEST_P(GlooReference, AStoppedRankIsNamedInTime) {
+  const std::string error = error_when_stopped(
+      [](const std::vector<pid_t>& processes) { return std::vector{processes[2]}; });
+  EXPECT_THAT(error, ::testing::AllOf(::testing::StartsWith("gloo: "),
+                                      ::testing::ContainsRegex("rank 1 (was|has been) stopped")));
+}
+
+TEST_P(GlooReference, AStoppedLoaderIsNamedInTime) {
+  const std::string error = error_when_stopped(
+      [](const std::vector<pid_t>& processes) { return std::vector{processes[0]}; });
+  EXPECT_THAT(error, ::testing::ContainsRegex(
+                         "the process that loads gloo, .*: rank 0 has been stopped for 1\\."));
 }
 
 INSTANTIATE_TEST_SUITE_P(Two, GlooReference, ::testing::Values(2));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -37,11 +38,13 @@ class StarFile : public testing::Test {
     return "no error";
   }
 
+  std::string refusal_of_star(const std::string& text) { return refusal(text + "shape: star\n"); }
+
   const std::string path_ =
       std::filesystem::temp_directory_path() / fmt::format("tutti-load-test-{}.yaml", getpid());
 };
 
-constexpr const char* good = "hosts: 4\nbandwidth: 10GBps\nlatency: 2us\n";
+constexpr const char* good = "hosts: 4\nbandwidth: 10GBps\nlatency: 2us\nshape: star\n";
 
 TEST_F(StarFile, TheShippedStarIsTheOneOfTheKnownValues) {
   const Shape shape = load_shape("topologies/star.yaml");
@@ -51,7 +54,7 @@ TEST_F(StarFile, TheShippedStarIsTheOneOfTheKnownValues) {
 }
 
 TEST_F(StarFile, AllKeysAreRead) {
-  const Shape shape = load_shape(write(std::string(good) + "shape: star\nreduction: 8GBps\n"));
+  const Shape shape = load_shape(write(std::string(good) + "reduction: 8GBps\n"));
   EXPECT_EQ(shape.size(), 4);
   EXPECT_DOUBLE_EQ(shape.bandwidth_bytes_per_second(0, 1), 10e9);
   EXPECT_DOUBLE_EQ(shape.latency_seconds(0, 1), 2e-6);
@@ -67,60 +70,89 @@ TEST_F(StarFile, SettingsReplaceTheFilesValuesAndTheLastWins) {
 }
 
 TEST_F(StarFile, ASettingMayMendAFile) {
-  EXPECT_EQ(load_shape(write("hosts: many\nbandwidth: 1GBps\nlatency: 1us\n"), {"hosts=2"}).size(),
-            2);
+  EXPECT_EQ(
+      load_shape(write("hosts: many\nbandwidth: 1GBps\nlatency: 1us\nshape: star\n"), {"hosts=2"})
+          .size(),
+      2);
 }
 
 TEST_F(StarFile, ANumberWithoutUnitIsRefusedWithFileAndLine) {
-  EXPECT_EQ(refusal("hosts: 4\nbandwidth: 10\nlatency: 2us\n"),
+  EXPECT_EQ(refusal_of_star("hosts: 4\nbandwidth: 10\nlatency: 2us\n"),
             "FILE:2: bandwidth: '10' has no unit, expected for example 12.5GBps or 100Gbps");
-  EXPECT_EQ(refusal("hosts: 4\nbandwidth: 10GBps\nlatency: 0\n"),
+  EXPECT_EQ(refusal_of_star("hosts: 4\nbandwidth: 10GBps\nlatency: 0\n"),
             "FILE:3: latency: '0' has no unit, expected for example 5us");
 }
 
 TEST_F(StarFile, AnUnknownUnitIsRefusedWithTheValidOnes) {
-  EXPECT_THAT(refusal("hosts: 4\nbandwidth: 10GB\nlatency: 2us\n"),
+  EXPECT_THAT(refusal_of_star("hosts: 4\nbandwidth: 10GB\nlatency: 2us\n"),
               AllOf(StartsWith("FILE:2: "), HasSubstr("'GB'"), HasSubstr("Bps")));
-  EXPECT_THAT(refusal("hosts: 4\nbandwidth: 1GBps\nlatency: 2 min\n"),
+  EXPECT_THAT(refusal_of_star("hosts: 4\nbandwidth: 1GBps\nlatency: 2 min\n"),
               AllOf(StartsWith("FILE:3: "), HasSubstr("'min'"), HasSubstr("ns, us, ms or s")));
 }
 
 TEST_F(StarFile, AnUnknownKeyIsRefusedWithTheNearestValidOne) {
-  EXPECT_EQ(refusal("hosts: 4\nbandwith: 10GBps\n"),
+  EXPECT_EQ(refusal_of_star("hosts: 4\nbandwith: 10GBps\n"),
             "FILE:2: unknown key 'bandwith', the nearest valid one is 'bandwidth' "
             "(all: shape, hosts, bandwidth, latency, reduction)");
 }
 
+TEST_F(StarFile, AKeyThatResemblesNoValidOneIsRefusedWithTheValidOnesOnly) {
+  EXPECT_EQ(refusal_of_star("foo: 4\n"),
+            "FILE:1: unknown key 'foo', expected shape, hosts, bandwidth, latency, reduction");
+}
+
 TEST_F(StarFile, ANegativeValueIsRefusedWithFileAndLine) {
-  EXPECT_THAT(refusal("hosts: 4\nbandwidth: -1GBps\nlatency: 2us\n"),
+  EXPECT_THAT(refusal_of_star("hosts: 4\nbandwidth: -1GBps\nlatency: 2us\n"),
               AllOf(StartsWith("FILE:2: bandwidth: "), HasSubstr("negative")));
-  EXPECT_THAT(refusal("hosts: 4\nbandwidth: 1GBps\nlatency: -2us\n"),
+  EXPECT_THAT(refusal_of_star("hosts: 4\nbandwidth: 1GBps\nlatency: -2us\n"),
               AllOf(StartsWith("FILE:3: latency: "), HasSubstr("negative")));
-  EXPECT_THAT(refusal("hosts: -4\nbandwidth: 1GBps\nlatency: 2us\n"),
+  EXPECT_THAT(refusal_of_star("hosts: -4\nbandwidth: 1GBps\nlatency: 2us\n"),
               AllOf(StartsWith("FILE:1: hosts: '-4'"), HasSubstr("from 1 to")));
 }
 
 TEST_F(StarFile, AnImpossibleNumberOfHostsIsRefused) {
   for (const char* hosts : {"0", "65537", "99999999999999999999", "8.5", "eight", "''"}) {
-    EXPECT_THAT(refusal(fmt::format("hosts: {}\nbandwidth: 1GBps\nlatency: 2us\n", hosts)),
+    EXPECT_THAT(refusal_of_star(fmt::format("hosts: {}\nbandwidth: 1GBps\nlatency: 2us\n", hosts)),
                 AllOf(StartsWith("FILE:1: hosts: "), HasSubstr("from 1 to 65536")));
   }
 }
 
 TEST_F(StarFile, AnInfiniteOrZeroBandwidthIsRefused) {
   for (const char* bandwidth : {"inf GBps", "nan GBps", "1e999GBps", "0GBps"}) {
-    EXPECT_THAT(refusal(fmt::format("hosts: 4\nbandwidth: {}\nlatency: 2us\n", bandwidth)),
+    EXPECT_THAT(refusal_of_star(fmt::format("hosts: 4\nbandwidth: {}\nlatency: 2us\n", bandwidth)),
                 StartsWith("FILE:2: bandwidth: "));
   }
 }
 
+TEST_F(StarFile, AValueIsRefusedForWhatIsWrongWithIt) {
+  const auto refusal_of = [&](const char* key, const char* value) {
+    const bool is_latency = key == std::string("latency");
+    return refusal_of_star(fmt::format("hosts: 4\n{}: {}\n{}\n", key, value,
+                                       is_latency ? "bandwidth: 1GBps" : "latency: 2us"));
+  };
+  EXPECT_THAT(refusal_of("bandwidth", "0x10GBps"),
+              StartsWith("FILE:2: bandwidth: '0x10GBps' has the unknown unit 'x10GBps'"));
+  EXPECT_THAT(refusal_of("bandwidth", "0GBps"),
+              StartsWith("FILE:2: bandwidth: '0GBps' is zero, expected for example"));
+  constexpr const char* beyond = "is beyond the numbers that a double can hold";
+  for (const char* value : {"1e308GBps", "1e999GBps", "5e-324bps", "1e-999GBps"}) {
+    EXPECT_EQ(refusal_of("bandwidth", value),
+              fmt::format("FILE:2: bandwidth: '{}' {}", value, beyond));
+  }
+  for (const char* value : {"1e999s", "5e-324ns"}) {
+    EXPECT_EQ(refusal_of("latency", value), fmt::format("FILE:2: latency: '{}' {}", value, beyond));
+  }
+}
+
 TEST_F(StarFile, AMissingKeyIsNamed) {
-  EXPECT_EQ(refusal("hosts: 4\nlatency: 2us\n"), "FILE: the key 'bandwidth' is missing");
+  EXPECT_EQ(refusal("hosts: 4\nbandwidth: 10GBps\nlatency: 2us\n"),
+            "FILE: the key 'shape' is missing");
+  EXPECT_EQ(refusal_of_star("hosts: 4\nlatency: 2us\n"), "FILE: the key 'bandwidth' is missing");
 }
 
 TEST_F(StarFile, ARepeatedKeyIsRefusedWithBothLines) {
   EXPECT_EQ(refusal(std::string(good) + "hosts: 5\n"),
-            "FILE:4: hosts is given twice, first at " + path_ + ":1");
+            "FILE:5: hosts is given twice, first at " + path_ + ":1");
 }
 
 TEST_F(StarFile, AnythingButOneMapOfScalarsIsRefusedWithItsLine) {
@@ -134,7 +166,7 @@ TEST_F(StarFile, AnythingButOneMapOfScalarsIsRefusedWithItsLine) {
 }
 
 TEST_F(StarFile, AnotherShapeIsRefused) {
-  EXPECT_THAT(refusal(std::string(good) + "shape: torus\n"),
+  EXPECT_THAT(refusal("hosts: 4\nbandwidth: 10GBps\nlatency: 2us\nshape: torus\n"),
               AllOf(StartsWith("FILE:4: shape: 'torus'"), HasSubstr("expected star")));
 }
 
@@ -148,13 +180,32 @@ TEST_F(StarFile, AFileThatCannotBeReadIsRefusedWithTheReason) {
   }
 }
 
+TEST_F(StarFile, WhatIsNoRegularFileIsRefusedWithoutWaitingForIt) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  for (const std::string& file : {path_, std::string("topologies"), std::string("/dev/zero")}) {
+    try {
+      load_shape(file);
+      FAIL() << file << ": no error";
+    } catch (const ShapeError& error) {
+      EXPECT_EQ(error.what(), file + ": cannot be read, is it a file?");
+    }
+  }
+}
+
 TEST_F(StarFile, HostileTextEndsInABoundedError) {
   EXPECT_THAT(refusal(std::string(2 << 20, 'a')), HasSubstr("larger than 1048576 bytes"));
   EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("not valid YAML"));
   EXPECT_THAT(refusal(std::string("hosts: 4\n\0\x01\xff", 12)), StartsWith("FILE:"));
   EXPECT_LT(refusal(std::string(500000, 'k') + ": 1\n").size(), 400u);
   EXPECT_LT(refusal("hosts: " + std::string(500000, '9') + "\n").size(), 400u);
-  EXPECT_THROW(load_shape("/dev/zero"), ShapeError);
+  EXPECT_LT(refusal(good, {"hosts=" + std::string(500000, '9')}).size(), 400u);
+  EXPECT_LT(refusal(good, {std::string(500000, '9')}).size(), 400u);
+  try {
+    load_shape(std::string(3000, 'd') + "/file.yaml");
+    FAIL() << "no error";
+  } catch (const ShapeError& error) {
+    EXPECT_LT(std::string(error.what()).size(), 400u);
+  }
 }
 
 TEST_F(StarFile, ABadSettingIsNamedInTheFilesPlace) {

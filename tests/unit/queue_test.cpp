@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <thread>
 
 #include "exec/clock.hpp"
@@ -51,6 +54,16 @@ TEST(Queue, ASlotIsConsumedWhenItIsPoppedAndNotBefore) {
   EXPECT_FALSE(producer.is_consumed(number));
   consumer.pop();
   EXPECT_TRUE(producer.is_consumed(number));
+}
+
+TEST(Queue, ANewQueueLeavesItsSlotsAlone) {
+  alignas(Queue) static std::array<std::byte, sizeof(Queue)> memory;
+  memory.fill(std::byte{0xaa});
+  auto* const queue = new (memory.data()) Queue;
+  EXPECT_EQ(Producer(*queue).published(), 0U);
+  const auto slots_begin = reinterpret_cast<std::byte*>(Producer(*queue).free_slot());
+  EXPECT_TRUE(std::all_of(slots_begin, memory.data() + memory.size(),
+                          [](std::byte byte) { return byte == std::byte{0xaa}; }));
 }
 
 // Run under ThreadSanitizer too: the payload is plain memory.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -63,6 +66,53 @@ TEST_P(ShmChannelThreads, SumThroughSlotsSegmentsAndInPlaceInManyRounds) {
 // Without patience every wait sleeps: what is tested is that no wake-up gets lost.
 INSTANTIATE_TEST_SUITE_P(Patience, ShmChannelThreads,
                          ::testing::Values(Patience{0, 0}, Patience{1, 0}, Patience{20, 20}));
+
+TEST(ShmChannel, AWaitCountsFromBeforeItsFirstLook) {
+  SharedArena arena;
+  const Board board(2, 1);
+  // A receiver whose looks take longer than its timeout.
+  ShmChannel receiver(1, 0, board, arena,
+                      {.timeout_seconds = 0.01, .patience = {.polls = 3'000'000, .yields = 0}});
+  const double start_seconds = receiver.now();
+  try {
+    receiver.recv(0, Block{nullptr, 1, DType::uint8});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    const double elapsed_seconds = receiver.now() - start_seconds;
+    double waited_seconds = 0.0;
+    ASSERT_EQ(std::sscanf(std::strstr(error.what(), "waited "), "waited %lf", &waited_seconds), 1);
+    // More than a fifth of a second in one piece is taken for a time in which it was stopped.
+    EXPECT_GE(waited_seconds, std::min(0.2, 0.6 * elapsed_seconds));
+  }
+}
+
+TEST(YieldBudget, ALongYieldEndsTheYieldsOfThisWaitAndOfTheNextOnes) {
+  YieldBudget budget;
+  ASSERT_TRUE(budget.may_yield());
+  EXPECT_TRUE(budget.may_go_on(1e-6));
+  EXPECT_FALSE(budget.may_go_on(4e-3));
+  EXPECT_FALSE(budget.may_yield());
+}
+
+TEST(YieldBudget, LongYieldsInARowMakeMoreAndMoreWaitsSkipUpToABound) {
+  const auto waits_until_next = [](YieldBudget& budget) {
+    int waits = 1;
+    for (; !budget.may_yield(); ++waits) EXPECT_LT(waits, 10'000);
+    return waits;
+  };
+  YieldBudget budget;
+  std::vector<int> waits;
+  for (int i = 0; i < 20; ++i) {
+    budget.may_go_on(4e-3);
+    waits.push_back(waits_until_next(budget));
+  }
+  EXPECT_GT(waits[1], waits[0]);
+  EXPECT_EQ(waits[19], waits[18]);
+  // Quiet waits let it recover.
+  for (int i = 0; i < 20; ++i) budget.recover();
+  budget.may_go_on(4e-3);
+  EXPECT_EQ(waits_until_next(budget), waits[0]);
+}
 
 TEST(ShmChannel, AnErrorNamesTheAmountOfASegmentedMessageThatHasArrived) {
   SharedArena arena;

@@ -325,6 +325,11 @@ TEST(SimWorld, Lv08CorrectsLatencyAndBandwidth) {
   EXPECT_NEAR(seconds, 13.01 * 5e-6 + 1000 / (0.97 * 12.5e9), 1e-10);
 }
 
+TEST(SimWorld, MemoryAskedForInsideARunIsRefused) {
+  SimWorld world(star(2), 2);
+  EXPECT_THROW(world.run([&](Rank&) { world.allocate(1); }), ContractError);
+}
+
 TEST(SimWorld, TheDescriptionNamesModelAndProtocol) {
   const SimWorld exact(star(2), 2);
   EXPECT_EQ(exact.describe().substr(0, 8), "SimGrid ");

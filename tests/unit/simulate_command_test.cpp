@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "collectives/catalogue.hpp"
 #include "run_tutti.hpp"
@@ -92,6 +94,56 @@ TEST(SimulateCommand, TheTableNamesTheModel) {
       run_tutti(std::string("simulate allreduce -e 1K --model lv08 -n 7 -w 1 ") + star);
   EXPECT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_THAT(result.output, AllOf(HasSubstr("LV08"), HasSubstr("bound"), HasSubstr("star(8")));
+}
+
+TEST(SimulateCommand, ATimeoutLimitsTheSimulatedTime) {
+  const std::string flags = "simulate allreduce --algo ring --sizes 64M --json --timeout ";
+  const CommandResult result = run_tutti(flags + "1 " + star);
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.errors, HasSubstr("waited"));
+  // It takes 9.5 ms.
+  EXPECT_EQ(run_tutti(flags + "10 " + star).exit_code, 0);
+  EXPECT_EQ(simulated_row("allreduce --algo ring --sizes 1T --ranks 2")["note"], "bandwidth-bound");
+}
+
+TEST(SimulateCommand, WiderAccumulationMovesTwiceTheBytes) {
+  const std::string flags = "allreduce --algo ring --sizes 1G -d float16";
+  const auto native = simulated_row(flags), wide = simulated_row(flags + " --accumulate float32");
+  EXPECT_EQ(native["note"], "bandwidth-bound");
+  EXPECT_EQ(wide["note"], "bandwidth-bound, float32 accumulation");
+  // The latency of 14 steps of 5 us does not double, and is less than 0.1 % of either.
+  EXPECT_NEAR(wide["time_us"].get<double>() / native["time_us"].get<double>(), 2.0, 0.002);
+  EXPECT_EQ(wide["bytes"], native["bytes"]);
+}
+
+TEST(CrossoverCommand, SaysSoWhereTheModelFavoursTheOther) {
+  // lv08's messages take 13 times the latency, so trees win where the closed forms favour rings.
+  const CommandResult result =
+      run_tutti(std::string("crossover --json --ranks 4 --model lv08 --sizes 200K ") + star);
+  const auto row = nlohmann::json::parse(result.output)["simulated"]["rows"][0];
+  EXPECT_EQ(row["winner"], "tree");
+  EXPECT_EQ(row["reason"], "not in the model");
+}
+
+TEST(CrossoverCommand, AMarginThatIsNotShownIsATie) {
+  const CommandResult result = run_tutti(
+      std::string("crossover --ranks 5 --algo ring,ring_gloo --sizes 10M,1234567 ") + star);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("as fast as"), Not(HasSubstr("0.0%  bandwidth"))));
+}
+
+TEST(CrossoverCommand, ColumnsAreAsWideAsTheirHeaders) {
+  const CommandResult result = run_tutti(
+      std::string("crossover --ranks 4 --algo recursive_doubling,ring --sizes 1K ") + star);
+  std::istringstream lines(result.output);
+  std::string header, row;
+  while (std::getline(lines, header) && header.find("size (B)") == std::string::npos) {
+  }
+  std::getline(lines, row);
+  for (const char* name : {"recursive_doubling (us)", "ring (us)"}) {
+    const std::size_t end = header.find(name) + std::string(name).size();
+    ASSERT_LT(end, row.size());
+    EXPECT_TRUE(std::isdigit(row[end - 1]) && row[end] == ' ') << result.output;
+  }
 }
 
 TEST(CrossoverCommand, RingBeatsTreeFromTheKnownSizesOn) {

@@ -17,11 +17,13 @@ TEST(ParseSize, SuffixesAreBinary) {
   EXPECT_EQ(parse_size("4k"), 4096u);
   EXPECT_EQ(parse_size("16MiB"), 16u << 20);
   EXPECT_EQ(parse_size("1GB"), 1u << 30);
+  EXPECT_EQ(parse_size("1kb"), 1024u);
+  EXPECT_EQ(parse_size("3b"), 3u);
   EXPECT_EQ(parse_size("2T"), std::size_t{2} << 40);
 }
 
 TEST(ParseSize, WhatIsNoSizeIsAUsageError) {
-  for (const char* text : {"", "K", "-1", "1X", "1.5K", "1K2", " 1", "0x10", "1Kb",
+  for (const char* text : {"", "K", "-1", "1X", "1.5K", "1K2", " 1", "0x10", "1Ki2",
                            "99999999999999999999", "9000000T"}) {
     EXPECT_THROW(parse_size(text), Error) << text;
   }
@@ -42,6 +44,14 @@ TEST(SweepSizes, AListIsKeptAsItIs) {
   SweepFlags flags;
   flags.sizes = "16M,1K";
   EXPECT_THAT(sweep_sizes(flags), ElementsAre(16u << 20, 1024));
+}
+
+TEST(SweepSizes, AListIsNoLongerThanASweepMayBe) {
+  SweepFlags flags;
+  for (int i = 0; i < 10'000; ++i) flags.sizes += "8,";
+  EXPECT_EQ(sweep_sizes(flags).size(), 10'000u);
+  flags.sizes += "8";
+  EXPECT_THROW(sweep_sizes(flags), Error);
 }
 
 TEST(SweepSizes, ASweepWithoutAnEndIsAUsageError) {

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -101,6 +104,13 @@ Algorithm broken_algorithm() {
   return algorithm;
 }
 
+std::string read_all(std::FILE* file) {
+  std::rewind(file);
+  std::string text(100'000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  return text;
+}
+
 TEST(Verify, AWrongBitOnOneRankFails) {
   std::FILE* const file = std::tmpfile();
   Output output(file);
@@ -108,9 +118,7 @@ TEST(Verify, AWrongBitOnOneRankFails) {
   VerifyFlags flags;
   flags.ranks = 3;
   EXPECT_FALSE(verify(flags, output, algorithms));
-  std::rewind(file);
-  std::string text(100'000, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
+  const std::string text = read_all(file);
   std::fclose(file);
   EXPECT_THAT(text, AllOf(HasSubstr("FAIL"), HasSubstr("# FAILED")));
 }
@@ -143,6 +151,51 @@ TEST(VerifyCommand, TuningReachesTheAlgorithms) {
   EXPECT_EQ(verified("--ranks 6 --segments 3 --radix 3 --group 2")["pass"], true);
   EXPECT_THAT(run_tutti("verify --ranks 4 --group 3").output,
               HasSubstr("allreduce_hierarchical (N that a group g divides)"));
+}
+
+TEST(Verify, AWrongBitFailsEvenIfNobodyReadsTheRows) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  const auto previous = std::signal(SIGPIPE, SIG_IGN);
+  std::FILE* const file = fdopen(ends[1], "w");
+  Output output(file);
+  const Algorithm algorithms[] = {broken_algorithm()};
+  VerifyFlags flags;
+  flags.ranks = 3;
+  EXPECT_FALSE(verify(flags, output, algorithms));
+  EXPECT_TRUE(output.is_closed());
+  std::fclose(file);
+  std::signal(SIGPIPE, previous);
+}
+
+TEST(Verify, PrintsARowBeforeTheNextIsKnown) {
+  std::FILE* const file = std::tmpfile();
+  Output output(file);
+  Algorithm algorithms[] = {find_algorithm(Collective::allreduce, "ring"), broken_algorithm()};
+  algorithms[1].execute = [](Channel& channel, const Invocation&) {
+    throw Error(ErrorKind::system, "broken", channel.rank());
+  };
+  VerifyFlags flags;
+  flags.ranks = 2;
+  EXPECT_THROW(verify(flags, output, algorithms), Error);
+  EXPECT_THAT(read_all(file), HasSubstr("PASS"));
+  std::fclose(file);
+}
+
+TEST(Verify, ASimulatedRankWaitsNoLongerThanTheTimeout) {
+  std::FILE* const file = std::tmpfile();
+  Output output(file);
+  VerifyFlags flags;
+  flags.transport = "sim";
+  flags.timeout_seconds = 1e-9;
+  try {
+    verify(flags, output);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::timeout) << error.what();
+  }
+  std::fclose(file);
 }
 
 TEST(Verify, ARingThatSendsMoreThanItSaysFails) {
