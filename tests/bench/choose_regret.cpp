@@ -49,7 +49,7 @@ double regret(SimWorld& world, Collective collective, std::size_t count,
     // Hopeless ones would take most of the time.
     if (candidate.seconds > 20 * choice.chosen.seconds) break;
     const double seconds = simulated_seconds(
-        world, Job{candidate.algorithm, count, DType::float32, Op::sum, 0, candidate.tuning},
+        world, Job{.algorithm = candidate.algorithm, .count = count, .tuning = candidate.tuning},
         no_trace);
     if (candidate.algorithm == choice.chosen.algorithm) chosen = seconds;
     if (seconds >= best) continue;
