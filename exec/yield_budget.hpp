@@ -7,7 +7,7 @@ namespace tutti {
 
 /// Whether it is worth a wait to give the processor away. Where a foreign process competes for it,
 /// one yield can cost a time slice of milliseconds; then the next waits had better sleep at once.
-/// After each such yield in a row twice as many waits do, up to some hundreds, before one tries
+/// After each such yield in a row twice as many waits do, up to some dozens, before one tries
 /// again.
 class YieldBudget {
  public:
@@ -31,8 +31,8 @@ class YieldBudget {
 
  private:
   // Ranks that take turns are done sooner, a foreign process uses its slice of some milliseconds.
-  static constexpr double longest_seconds = 1e-3;
-  static constexpr int fewest_waits = 8, most_waits = 512;
+  static constexpr double longest_seconds = 2e-3;
+  static constexpr int fewest_waits = 4, most_waits = 64;
 
   int waits_to_skip_ = 0;
   int next_skip_ = fewest_waits;
