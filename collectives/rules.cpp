@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 
 #include "collectives/choose.hpp"
 
 namespace tutti {
 namespace {
+
+constexpr int most_tuning = 1'000'000;
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
@@ -65,13 +68,15 @@ class Fields {
 
   /// Leaves `value` as it is where the field is empty.
   template <typename Number>
-  void read(std::string_view column, Number& value, Number smallest) const {
+  void read(std::string_view column, Number& value, Number smallest,
+            Number largest = std::numeric_limits<Number>::max()) const {
     const std::string_view field = text(column);
     if (field.empty()) return;
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (error == std::errc() && end == field.data() + field.size() && value >= smallest) return;
-    fail(where_,
-         fmt::format("{} is '{}', expected an integer from {} on", column, field, smallest));
+    const bool is_number = error == std::errc() && end == field.data() + field.size();
+    if (is_number && value >= smallest && value <= largest) return;
+    fail(where_, fmt::format("{} is '{}', expected an integer from {} to {}", column, field,
+                             smallest, largest));
   }
 
  private:
@@ -116,9 +121,9 @@ Rule parse_rule(const Fields& fields) {
   fields.read("max_bytes", rule.max_bytes, std::size_t{0});
   fields.read("min_ranks", rule.min_ranks, 1);
   fields.read("max_ranks", rule.max_ranks, 1);
-  fields.read("segments", rule.tuning.segments, 1);
-  fields.read("radix", rule.tuning.radix, 2);
-  fields.read("group", rule.tuning.group, 1);
+  fields.read("segments", rule.tuning.segments, 1, most_tuning);
+  fields.read("radix", rule.tuning.radix, 2, most_tuning);
+  fields.read("group", rule.tuning.group, 1, most_tuning);
   if (rule.min_bytes > rule.max_bytes || rule.min_ranks > rule.max_ranks) {
     fail(rule.origin, "the smallest is above the largest, so that it never matches");
   }

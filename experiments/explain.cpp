@@ -53,6 +53,13 @@ Subject understand(const ExplainFlags& flags) {
   subject.problem.tuning = {flags.segments, flags.radix, flags.group};
   subject.model = {flags.alpha_microseconds * 1e-6, flags.beta_nanoseconds_per_byte * 1e-9,
                    flags.gamma_nanoseconds_per_byte * 1e-9};
+  // The range of a flag lets a NaN pass.
+  const double sum = subject.model.alpha_seconds + subject.model.beta_seconds_per_byte +
+                     subject.model.gamma_seconds_per_byte;
+  if (std::isnan(sum)) {
+    throw Error(ErrorKind::usage,
+                "--alpha, --beta and --gamma: nan is no number, expected 0 or more");
+  }
   if (subject.problem.bytes() <= most_bytes) return subject;
   throw Error(ErrorKind::usage,
               fmt::format("--bytes {}: expected at most {}", subject.problem.bytes(), most_bytes));
@@ -249,8 +256,11 @@ bool print_costs(const Subject& subject, const Plan& plan, Output& output) {
   line("bytes", static_cast<double>(most), static_cast<double>(sent), 0, algorithm.bytes_formula);
   line("time_us", paper * 1e6, seconds * 1e6, 3, algorithm.seconds_formula);
   const LowerBound bound = lower_bound(algorithm.collective, problem, subject.model);
-  output.print("  no algorithm takes less than {:.3f} us; bytes: what one rank sends at most",
-               bound.seconds() * 1e6);
+  output.print(
+      "  bytes: what one rank sends at most; a bound counts what one port a rank carries,");
+  output.print(
+      "  the replay has no contention; with one port no algorithm takes less than {:.3f} us",
+      bound.seconds() * 1e6);
   return right;
 }
 
@@ -305,9 +315,14 @@ Command add_explain(CLI::App& app) {
                  "Size of the buffer instead (binary K, M, G); default: about 1M, equal parts")
       ->excludes(count);
   app.add_option("-r,--root", flags->root, "Root of a rooted collective")->capture_default_str();
-  app.add_option("--segments", flags->segments, "Pieces of a pipelined algorithm; 0: its default");
-  app.add_option("--radix", flags->radix, "Fan-out of a k-nomial algorithm; 0: its default");
-  app.add_option("--group", flags->group, "Ranks of an inner group; 0: the default");
+  // A plan has events for every segment: more would take minutes to no purpose.
+  const CLI::Range tunings(0, 100'000);
+  app.add_option("--segments", flags->segments, "Pieces of a pipelined algorithm; 0: its default")
+      ->check(tunings);
+  app.add_option("--radix", flags->radix, "Fan-out of a k-nomial algorithm; 0: its default")
+      ->check(tunings);
+  app.add_option("--group", flags->group, "Ranks of an inner group; 0: the default")
+      ->check(tunings);
   app.add_option("--alpha", flags->alpha_microseconds, "Microseconds a message")
       ->check(CLI::Range(0.0, 1e12))
       ->capture_default_str();

@@ -120,10 +120,10 @@ TEST(Goal, AFileWithCommentsTagsAndWildcardsIsUnderstood) {
 }
 
 TEST(Goal, AFileOfLogGopSimIsUnderstood) {
-  const char* folder = std::getenv("TUTTI_GOAL_FOLDER");
-  const std::string text =
-      folder == nullptr ? "" : read_text(std::string(folder) + "/loggopsim__binary_tree_32.goal");
-  if (text.empty()) GTEST_SKIP() << "TUTTI_GOAL_FOLDER holds no loggopsim__binary_tree_32.goal";
+  const char* const given = std::getenv("TUTTI_GOAL_FOLDER");
+  const std::string folder = given == nullptr ? "../shared/fixtures/workloads" : given;
+  const std::string text = read_text(folder + "/loggopsim__binary_tree_32.goal");
+  if (text.empty()) GTEST_SKIP() << folder << " holds no loggopsim__binary_tree_32.goal";
   const Plan plan = parse_goal(text);
   EXPECT_EQ(plan.size, 32);
   EXPECT_EQ(match(plan).size(), 31U);
