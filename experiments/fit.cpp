@@ -5,6 +5,7 @@
 
 #include "collectives/bruck.hpp"
 #include "experiments/measure.hpp"
+#include "topologies/fabrics.hpp"
 
 namespace tutti {
 namespace {
@@ -126,12 +127,18 @@ Shape shape_of(const MachineModel& machine, int ranks) {
   // A fitted beta may be 0, a shape's bandwidth not be infinite.
   const double beta = std::max(machine.cost.beta_seconds_per_byte, 1e-15);
   const double gamma = machine.cost.gamma_seconds_per_byte;
-  Shape shape = build_star({ranks, 1 / beta, machine.cost.alpha_seconds,
-                            gamma > 0.0 ? std::optional(1 / gamma) : std::nullopt});
+  Shape shape = star_shape(ranks, 1 / beta, machine.cost.alpha_seconds,
+                           gamma > 0.0 ? std::optional(1 / gamma) : std::nullopt);
   if (machine.loaded_beta_seconds_per_byte <= beta) return shape;
   const double total = ranks / machine.loaded_beta_seconds_per_byte;
   const int medium = static_cast<int>(shape.links.size());
-  shape.links.push_back({"medium", total, 0.0});
+  const int middle = ranks;
+  shape.links.push_back({.name = "medium",
+                         .link_class = "medium",
+                         .from = middle,
+                         .to = middle,
+                         .bandwidth_bytes_per_second = total,
+                         .opposite = medium});
   shape.route = [star = shape.route, medium](int from, int to) {
     Route route = star(from, to);
     route.push_back(medium);

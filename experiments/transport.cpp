@@ -6,6 +6,7 @@
 
 #include "exec/fork_world.hpp"
 #include "sim/sim_world.hpp"
+#include "topologies/fabrics.hpp"
 
 namespace tutti {
 
@@ -27,7 +28,7 @@ std::unique_ptr<World> make_world(Transport transport, int ranks, double timeout
   if (transport == Transport::shm) {
     return std::make_unique<ForkWorld>(ranks, ForkOptions{.timeout_seconds = timeout_seconds});
   }
-  return std::make_unique<SimWorld>(build_star({ranks, 12.5e9, 5e-6, std::nullopt}), ranks);
+  return std::make_unique<SimWorld>(star_shape(ranks, 12.5e9, 5e-6), ranks);
 }
 
 }  // namespace tutti

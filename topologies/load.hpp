@@ -2,35 +2,28 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topologies/shape.hpp"
 
 namespace tutti {
 
-/// Reads a shape, after applying `settings` ("hosts=64", "bandwidth=100Gbps"; the last of a key
-/// wins) to the file's keys. The keys of a star:
-///
-/// | key       | value                                       | if absent |
-/// |-----------|---------------------------------------------|-----------|
-/// | shape     | star                                        | an error  |
-/// | hosts     | 1 to maximum_hosts                          | an error  |
-/// | bandwidth | from host to host, a bandwidth              | an error  |
-/// | latency   | from host to host, a duration, 0us or more  | an error  |
-/// | reduction | "free" or a host's reduction speed          | free      |
-///
-/// Throws ShapeError whose text is "FILE:LINE: what is wrong, what was expected" for a number
-/// without unit, an unknown or repeated key (with the valid one it resembles), a negative value or
-/// one out of range, a missing key, what is not a regular file, cannot be read, is larger than 1
-/// MiB or is not YAML; a setting is named "--set KEY=VALUE" in FILE:LINE's place. Long names and
-/// values are cut.
-Shape load_shape(const std::string& file, const std::vector<std::string>& settings = {});
+/// Reads a shape after applying `settings` in order: "hosts=64", "host.cores=2" replace a key of
+/// the file (the last of a key wins) or add it; what is_edit() says is applied to the shape that
+/// was built, and then `failures` (edits.hpp). "links.spine.latency=2us" replaces the key if the
+/// file has it. The keys are those that `tutti topo check --help` lists (describe_shape_keys()).
+/// Throws ShapeError whose text is "FILE:LINE:COLUMN: what is wrong, what was expected" for a
+/// number without unit, an unknown or repeated key (with the valid one it resembles), a value out
+/// of range, a missing key, what is not a regular file, cannot be read, is too large, too deep, has
+/// anchors or aliases, or is not YAML; a setting is named "--set KEY=VALUE" in FILE:LINE:COLUMN's
+/// place. Long names and values are cut.
+Shape load_shape(const std::string& file, const std::vector<std::string>& settings = {},
+                 const std::vector<std::string>& failures = {});
 
-/// "12.5GBps", "100 Gbps" (bits), "512MiBps": a positive number, an optional prefix k, M, G, T, Ki,
-/// Mi, Gi or Ti, and bps or Bps; returns bytes per second. Throws ShapeError.
-double parse_bandwidth(const std::string& text);
-
-/// "5us", "1.5 ms", "0s": zero or more, in ns, us, ms or s; returns seconds. Throws ShapeError.
-double parse_duration(const std::string& text);
+/// The same of a text; `origin` takes the file's place in errors.
+Shape parse_shape(std::string_view text, const std::string& origin,
+                  const std::vector<std::string>& settings = {},
+                  const std::vector<std::string>& failures = {});
 
 }  // namespace tutti

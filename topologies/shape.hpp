@@ -1,6 +1,7 @@
 // Shape: a cluster as data, for the simulation, the replay and the emulation alike.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -15,56 +16,91 @@ class ShapeError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// One direction of a cable, or a shared medium. Bandwidth is what one flow alone gets; flows that
-/// cross a link at the same time share it.
-struct Link {
-  std::string name;
-  double bandwidth_bytes_per_second = 0.0;
-  double latency_seconds = 0.0;
+/// A point where links meet.
+struct Node {
+  enum class Kind : std::uint8_t {
+    host,    ///< Runs ranks: a machine, or one of its devices.
+    nic,     ///< Where a machine of several devices meets the network.
+    bridge,  ///< Inside a machine: an NVSwitch, a PCIe switch, a CPU's root complex.
+    fabric,  ///< Outside: a switch or router.
+  };
+
+  std::string name;  ///< Unique within its shape.
+  Kind kind = Kind::host;
 };
 
-/// A machine that runs one rank.
+/// One direction of a cable, or a medium that both directions share. Bandwidth is what one flow
+/// alone gets; flows that cross a link at the same time share it.
+struct Link {
+  std::string name;        ///< Unique within its shape: "leaf1-spine0".
+  std::string link_class;  ///< What links of its kind are called: "host", "spine", "nvlink".
+  int from = -1;           ///< Nodes; of a shared medium its two ends in any order.
+  int to = -1;
+  double bandwidth_bytes_per_second = 0.0;
+  double latency_seconds = 0.0;  ///< Includes what the link adds to each message.
+  int opposite = -1;             ///< The cable's other direction; itself if shared; -1 if one-way.
+  bool failed = false;           ///< No route crosses it.
+
+  bool is_shared(int self) const { return opposite == self; }
+};
+
+/// What runs ranks: a machine, or a device of one.
 struct Host {
   std::string name;
   /// Bytes reduced per second; empty where reductions are free.
-  std::optional<double> reduction_bytes_per_second;
+  std::optional<double> reduction_bytes_per_second = {};
+  int cores = 1;                          ///< Ranks that can compute at once.
+  double send_overhead_seconds = 0.0;     ///< Busy for each message that it sends,
+  double receive_overhead_seconds = 0.0;  ///< or receives.
+  double speed = 1.0;                     ///< Divides the time of reductions and overheads.
+  int machine = 0;                        ///< Devices of the same machine have the same one.
 };
 
 /// The links a message crosses, in order, as indices into Shape::links.
 using Route = std::vector<int>;
 
-/// Hosts, links and the route between any two hosts. Rank r runs on hosts[r].
+/// The links from one host to another, or to itself (through its loopback; empty where it has
+/// none). Pure, so that large shapes need no table; may keep a cache that callers cannot notice,
+/// but for which only one thread may call it at a time.
+using RouteFunction = std::function<Route(int from, int to)>;
+
+/// Nodes, links, the route between any two hosts, and which host runs which rank.
 class Shape {
  public:
   std::string name;  ///< For people: "star(8, 12.5 GB/s, 5 us)".
   std::string file;  ///< Where it was read, empty if built by a program.
   std::vector<Host> hosts;
+  std::vector<Node> nodes;  ///< Host h is nodes[h]; the others follow.
   std::vector<Link> links;
-  /// The route between two different hosts: a pure function, so that large shapes need no table.
-  std::function<Route(int from, int to)> route;
+  std::vector<int> placement;  ///< Rank r runs on hosts[placement[r]]; empty: on hosts[r].
+  RouteFunction route;
+  /// A platform that SimGrid is to read as it is; nodes and links then describe what it holds.
+  std::string platform_file = {};
 
-  int size() const { return static_cast<int>(hosts.size()); }
+  /// Ranks that it has room for: the placement's, or one a host.
+  int size() const { return static_cast<int>(placement.empty() ? hosts.size() : placement.size()); }
 
-  /// Sum of the latencies and smallest bandwidth along the route between two different hosts.
+  int host_of(int rank) const {
+    return placement.empty() ? rank : placement[static_cast<std::size_t>(rank)];
+  }
+
+  /// route() between the hosts of two ranks.
+  Route route_of_ranks(int from, int to) const { return route(host_of(from), host_of(to)); }
+
+  /// Sum of the latencies and smallest bandwidth along a route; 0 and infinity if it is empty.
+  double latency_seconds(const Route& links_crossed) const;
+  double bandwidth_bytes_per_second(const Route& links_crossed) const;
+
+  /// Those along the route between two hosts.
   double latency_seconds(int from, int to) const;
   double bandwidth_bytes_per_second(int from, int to) const;
 };
 
-/// What a star is made of; the figures are those from host to host through the switch.
-struct Star {
-  int hosts = 0;
-  double bandwidth_bytes_per_second = 0.0;
-  double latency_seconds = 0.0;
-  std::optional<double> reduction_bytes_per_second;
-};
-
-/// The most hosts a shape may have.
-inline constexpr int maximum_hosts = 65536;
-
-/// Every host has one cable to one switch, full duplex (host i sends on link 2i and receives on
-/// link 2i + 1), of half the latency. Throws ShapeError for hosts outside 1..maximum_hosts, for a
-/// bandwidth or reduction speed that is not positive, a negative latency, and for anything
-/// infinite.
-Shape build_star(const Star& star);
+/// The most hosts, and the most ranks, that a shape may have.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+inline constexpr int maximum_hosts = 1 << 12;  // The fuzzer takes large shapes for slow parsers.
+#else
+inline constexpr int maximum_hosts = 1 << 20;
+#endif
 
 }  // namespace tutti

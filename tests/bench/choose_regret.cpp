@@ -9,6 +9,7 @@
 #include "experiments/choosing.hpp"
 #include "experiments/cluster.hpp"
 #include "experiments/measure.hpp"
+#include "topologies/fabrics.hpp"
 
 namespace {
 
@@ -17,24 +18,18 @@ using namespace tutti;
 constexpr double bandwidth = 12.5e9, latency_seconds = 5e-6;
 
 Shape star(int hosts, double gamma) {
-  return build_star(
-      {hosts, bandwidth, latency_seconds, gamma > 0.0 ? std::optional(1 / gamma) : std::nullopt});
+  return star_shape(hosts, bandwidth, latency_seconds,
+                    gamma > 0.0 ? std::optional(1 / gamma) : std::nullopt);
 }
 
 // Hosts in four groups that share an uplink each, as fast as one host's.
 Shape four_switches(int hosts, double gamma) {
-  Shape shape = star(hosts, gamma);
-  const int uplinks = static_cast<int>(shape.links.size()), group = hosts / 4;
-  for (int i = 0; i < 8; ++i) {
-    shape.links.push_back({fmt::format("uplink{}", i), bandwidth, latency_seconds / 2});
-  }
-  shape.route = [=, inner = shape.route](int from, int to) {
-    Route route = inner(from, to);
-    const int up = from / group, down = to / group;
-    if (up != down) route.insert(route.end(), {uplinks + up, uplinks + 4 + down});
-    return route;
-  };
-  shape.name = fmt::format("four switches with {} hosts each", group);
+  const LinkSpec half = {bandwidth, latency_seconds / 2};
+  Shape shape = build_shape(
+      leaf_spine(
+          {.leaves = 4, .spines = 1, .hosts_per_leaf = hosts / 4, .host = half, .spine = half}),
+      {.reduction_bytes_per_second = gamma > 0.0 ? std::optional(1 / gamma) : std::nullopt});
+  shape.name = fmt::format("four switches with {} hosts each", hosts / 4);
   return shape;
 }
 

@@ -10,6 +10,7 @@
 #include "tests/support/loopback_world.hpp"
 #ifdef TUTTI_TEST_SIM
 #include "sim/sim_world.hpp"
+#include "topologies/fabrics.hpp"
 #endif
 #ifdef TUTTI_TEST_SHM
 #include "exec/fork_world.hpp"
@@ -46,12 +47,8 @@ Substrate sim(std::string name, std::size_t eager_bytes) {
   return {
       .name = std::move(name),
       .make = [eager_bytes](int size, WorldOptions options) -> std::unique_ptr<World> {
-        const Star star{.hosts = size,
-                        .bandwidth_bytes_per_second = 1e18,
-                        .latency_seconds = 1e-12,
-                        .reduction_bytes_per_second = 1.0 / gamma_seconds_per_byte};
         return std::make_unique<SimWorld>(
-            build_star(star), size,
+            star_shape(size, 1e18, 1e-12, 1.0 / gamma_seconds_per_byte), size,
             SimOptions{.eager_bytes = eager_bytes, .lanes = options.lanes, .seed = options.seed});
       },
       .end_seconds = [](World& world) { return dynamic_cast<SimWorld&>(world).end_seconds(); }};

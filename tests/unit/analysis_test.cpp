@@ -1,0 +1,124 @@
+#include "topologies/analysis.hpp"
+
+#include <gtest/gtest.h>
+
+#include "topologies/edits.hpp"
+#include "topologies/fabrics.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr LinkSpec cable{.bandwidth_bytes_per_second = 10e9, .latency_seconds = 1e-6};
+
+Shape torus(std::vector<int> dimensions) {
+  return build_shape(grid({.dimensions = std::move(dimensions), .links = {cable}}));
+}
+
+TEST(Summary, AStarHasFullBisectionBandwidth) {
+  const ShapeSummary summary = summarise(build_shape(star({8, cable})));
+  EXPECT_EQ(summary.hosts, 8);
+  EXPECT_EQ(summary.machines, 8);
+  EXPECT_EQ(summary.switches, 1);
+  EXPECT_EQ(summary.diameter_links, 2);
+  EXPECT_DOUBLE_EQ(summary.mean_links, 2.0);
+  EXPECT_DOUBLE_EQ(summary.largest_latency_seconds, 1e-6);
+  EXPECT_DOUBLE_EQ(summary.bisection_bytes_per_second, 4 * 10e9);
+  EXPECT_DOUBLE_EQ(summary.oversubscription.value(), 1.0);
+  EXPECT_EQ(summary.path_diversity, 1);
+  ASSERT_EQ(summary.classes.size(), 1u);
+  EXPECT_EQ(summary.classes[0].link_class, "host");
+  EXPECT_EQ(summary.classes[0].cables, 8);
+}
+
+TEST(Summary, ATorusIsBisectedAcrossItsLongestDimension) {
+  // Diameter: the sum of half of each dimension. Bisection: two cuts of the other dimensions' area.
+  const ShapeSummary cube = summarise(torus({4, 4, 4}));
+  EXPECT_EQ(cube.diameter_links, 6);
+  EXPECT_DOUBLE_EQ(cube.bisection_bytes_per_second, 2 * 16 * 10e9);
+  for (const std::vector<int>& dimensions : {std::vector{8, 4}, {4, 8}, {2, 8, 2}, {8, 2, 4}}) {
+    int area = 1;
+    for (const int size : dimensions) area *= size;
+    EXPECT_DOUBLE_EQ(summarise(torus(dimensions)).bisection_bytes_per_second, 2 * area / 8 * 10e9);
+  }
+  EXPECT_FALSE(cube.oversubscription.has_value());
+  EXPECT_EQ(cube.path_diversity, 6);
+}
+
+TEST(Summary, AMeshHasHalfOfATorus) {
+  const Shape mesh =
+      build_shape(grid({.dimensions = {4, 6}, .wraps = false, .links = {cable}, .kind = "mesh"}));
+  EXPECT_EQ(summarise(mesh).diameter_links, 3 + 5);
+  EXPECT_DOUBLE_EQ(summarise(mesh).bisection_bytes_per_second, 4 * 10e9);
+  EXPECT_EQ(summarise(mesh).path_diversity, 2);
+}
+
+TEST(Summary, AHypercubeHasHalfOfItsHostsLinksAcross) {
+  const Shape cube =
+      build_shape(grid({.dimensions = {2, 2, 2, 2}, .links = {cable}, .kind = "hypercube"}));
+  EXPECT_EQ(summarise(cube).diameter_links, 4);
+  EXPECT_DOUBLE_EQ(summarise(cube).bisection_bytes_per_second, 8 * 10e9);
+  EXPECT_EQ(summarise(cube).path_diversity, 4);
+}
+
+TEST(Summary, AFatTreeOfSwitchesHasFullBisectionAndAllPathsOfItsCore) {
+  for (const int radix : {4, 6, 8}) {
+    const ShapeSummary summary =
+        summarise(build_shape(fat_tree(k_ary_fat_tree(radix, 1, {cable}))));
+    const int hosts = radix * radix * radix / 4;
+    EXPECT_EQ(summary.hosts, hosts);
+    EXPECT_EQ(summary.diameter_links, 6);
+    EXPECT_DOUBLE_EQ(summary.bisection_bytes_per_second, hosts / 2 * 10e9);
+    EXPECT_DOUBLE_EQ(summary.oversubscription.value(), 1.0);
+    EXPECT_EQ(summary.path_diversity, radix / 2);
+  }
+  EXPECT_DOUBLE_EQ(
+      summarise(build_shape(fat_tree(k_ary_fat_tree(8, 4, {cable})))).oversubscription.value(),
+      4.0);
+}
+
+TEST(Summary, LeavesWithFewUplinksAreOversubscribed) {
+  const LeafSpineSpec spec{
+      .leaves = 4, .spines = 2, .hosts_per_leaf = 8, .host = cable, .spine = cable};
+  const ShapeSummary summary = summarise(build_shape(leaf_spine(spec)));
+  EXPECT_DOUBLE_EQ(summary.bisection_bytes_per_second, 2 * 2 * 10e9);
+  EXPECT_DOUBLE_EQ(summary.oversubscription.value(), 4.0);
+  EXPECT_EQ(summary.path_diversity, 2);
+}
+
+TEST(Summary, MachinesAreNotCutInTwo) {
+  const MachineSpec box{.devices = 4,
+                        .nics = 1,
+                        .device = {.bandwidth_bytes_per_second = 100e9},
+                        .pcie = {.bandwidth_bytes_per_second = 50e9}};
+  const ShapeSummary summary = summarise(build_shape(compose(star({4, cable}), machine(box))));
+  EXPECT_EQ(summary.hosts, 16);
+  EXPECT_EQ(summary.machines, 4);
+  EXPECT_DOUBLE_EQ(summary.bisection_bytes_per_second, 2 * 10e9);
+  EXPECT_DOUBLE_EQ(summary.oversubscription.value(), 1.0);
+}
+
+TEST(Summary, AFailedSpineIsMissed) {
+  Shape shape = build_shape(
+      leaf_spine({.leaves = 4, .spines = 2, .hosts_per_leaf = 2, .host = cable, .spine = cable}));
+  apply_failures(shape, {"node:" + shape.nodes.back().name});
+  const ShapeSummary summary = summarise(shape);
+  EXPECT_DOUBLE_EQ(summary.bisection_bytes_per_second, 2 * 10e9);
+  EXPECT_DOUBLE_EQ(summary.oversubscription.value(), 2.0);
+  EXPECT_EQ(summary.path_diversity, 1);
+}
+
+TEST(Summary, ALargeShapeIsSampled) {
+  const ShapeSummary summary = summarise(build_shape(star({5000, cable})));
+  EXPECT_TRUE(summary.sampled);
+  EXPECT_EQ(summary.diameter_links, 2);
+  EXPECT_DOUBLE_EQ(summary.bisection_bytes_per_second, 2500 * 10e9);
+}
+
+TEST(Summary, OneHostHasNoRoutes) {
+  const ShapeSummary summary = summarise(build_shape(star({1, cable})));
+  EXPECT_EQ(summary.diameter_links, 0);
+  EXPECT_EQ(summary.path_diversity, 0);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,188 @@
+#include "topologies/analysis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "topologies/max_flow.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr int most_exhaustive_hosts = 1024;
+constexpr int sampled_sources = 64;
+
+std::size_t at(int index) {
+  return static_cast<std::size_t>(index);
+}
+
+bool has_ends(const Shape& shape) {
+  return std::all_of(shape.links.begin(), shape.links.end(),
+                     [](const Link& link) { return link.from >= 0; });
+}
+
+Node::Kind kind_of(const Shape& shape, int node) {
+  return shape.nodes[at(node)].kind;
+}
+
+std::vector<LinkClassSummary> classes_of(const Shape& shape) {
+  std::vector<LinkClassSummary> classes;
+  for (std::size_t index = 0; index < shape.links.size(); ++index) {
+    const Link& link = shape.links[index];
+    // The other direction of a cable that was counted.
+    if (link.opposite >= 0 && at(link.opposite) < index) continue;
+    auto found = std::find_if(classes.begin(), classes.end(), [&](const LinkClassSummary& known) {
+      return known.link_class == link.link_class;
+    });
+    if (found == classes.end()) {
+      found = classes.insert(
+          found, {link.link_class, 0, link.bandwidth_bytes_per_second,
+                  link.bandwidth_bytes_per_second, link.latency_seconds, link.latency_seconds});
+    }
+    ++found->cables;
+    const auto widen = [](double& smallest, double& largest, double value) {
+      smallest = std::min(smallest, value);
+      largest = std::max(largest, value);
+    };
+    widen(found->smallest_bandwidth_bytes_per_second, found->largest_bandwidth_bytes_per_second,
+          link.bandwidth_bytes_per_second);
+    widen(found->smallest_latency_seconds, found->largest_latency_seconds, link.latency_seconds);
+  }
+  return classes;
+}
+
+struct Farthest {
+  int from = 0;
+  int to = 0;
+};
+
+/// Fills in what routes tell; returns the pair with the longest.
+Farthest measure_routes(const Shape& shape, ShapeSummary& summary) {
+  const int hosts = summary.hosts;
+  summary.sampled = hosts > most_exhaustive_hosts;
+  const int sources = summary.sampled ? sampled_sources : hosts;
+  Farthest farthest;
+  double total = 0.0;
+  long long pairs = 0;
+  for (int source = 0; source < sources; ++source) {
+    const int from = static_cast<int>(static_cast<long long>(source) * hosts / sources);
+    // Of a very large shape, every few hosts are a target, and the last.
+    const int stride = std::max(1, hosts / (1'000'000 / sources));
+    for (int step = 0; step <= (hosts - 1 + stride - 1) / stride; ++step) {
+      const int to = std::min(step * stride, hosts - 1);
+      if (to == from) continue;
+      const Route route = shape.route(from, to);
+      const int links = static_cast<int>(route.size());
+      if (links > summary.diameter_links) farthest = {from, to};
+      summary.diameter_links = std::max(summary.diameter_links, links);
+      summary.largest_latency_seconds =
+          std::max(summary.largest_latency_seconds, shape.latency_seconds(route));
+      total += links;
+      ++pairs;
+    }
+  }
+  if (pairs > 0) summary.mean_links = total / static_cast<double>(pairs);
+  return farthest;
+}
+
+/// Splits machines, so that none is cut in two.
+struct Halving {
+  int stride;  ///< Machine m is in the first half where (m / stride) mod size < size / 2.
+  int size;
+};
+
+std::vector<Halving> halvings_of(int machines) {
+  std::vector<Halving> halvings = {{1, machines}};
+  if (machines > most_exhaustive_hosts) return halvings;
+  for (int stride = 1; stride < machines; ++stride) {
+    if (machines % stride != 0) continue;
+    for (int size = 2; size * stride <= machines; ++size) {
+      const bool is_digit = machines / stride % size == 0;
+      if (is_digit && (stride != 1 || size != machines)) halvings.push_back({stride, size});
+    }
+  }
+  return halvings;
+}
+
+double bisection_of(const Shape& shape, int machines) {
+  const FlowNetwork network(shape, [&](int link) {
+    return std::llround(shape.links[at(link)].bandwidth_bytes_per_second);
+  });
+  // A machine alone: its devices are what can be halved.
+  const bool by_host = machines == 1;
+  const int parts = by_host ? static_cast<int>(shape.hosts.size()) : machines;
+  long long smallest = std::numeric_limits<long long>::max();
+  for (const Halving halving : halvings_of(parts)) {
+    std::vector<int> first, second;
+    for (int host = 0; host < static_cast<int>(shape.hosts.size()); ++host) {
+      const int part = by_host ? host : shape.hosts[at(host)].machine;
+      const bool is_first = part / halving.stride % halving.size < halving.size / 2;
+      (is_first ? first : second).push_back(host);
+    }
+    // A digit of odd size divides the hosts badly.
+    if (second.size() - first.size() > shape.hosts.size() / at(parts)) continue;
+    smallest = std::min(smallest, network.maximum_flow(first, second));
+  }
+  return static_cast<double>(smallest);
+}
+
+/// What all cables between hosts or NICs and switches can carry away from the machines.
+double injection_of(const Shape& shape) {
+  double sum = 0.0;
+  for (std::size_t index = 0; index < shape.links.size(); ++index) {
+    const Link& link = shape.links[index];
+    if (link.failed) continue;
+    const auto leaves = [&](int from, int to) {
+      const Node::Kind kind = kind_of(shape, from);
+      return (kind == Node::Kind::host || kind == Node::Kind::nic) &&
+             kind_of(shape, to) == Node::Kind::fabric;
+    };
+    const bool is_shared = link.is_shared(static_cast<int>(index));
+    if (leaves(link.from, link.to) || (is_shared && leaves(link.to, link.from))) {
+      sum += link.bandwidth_bytes_per_second;
+    }
+  }
+  return sum;
+}
+
+int diversity_of(const Shape& shape, Farthest pair) {
+  constexpr long long unlimited = 1'000'000;
+  const auto is_own = [&](int node) {
+    if (kind_of(shape, node) == Node::Kind::fabric) return false;
+    return node == pair.from || node == pair.to || kind_of(shape, node) != Node::Kind::host;
+  };
+  const FlowNetwork network(shape, [&](int index) {
+    const Link& link = shape.links[at(index)];
+    const bool meets_switch = kind_of(shape, link.from) == Node::Kind::fabric ||
+                              kind_of(shape, link.to) == Node::Kind::fabric ||
+                              kind_of(shape, link.from) == Node::Kind::bridge ||
+                              kind_of(shape, link.to) == Node::Kind::bridge;
+    return meets_switch && (is_own(link.from) || is_own(link.to)) ? unlimited : 1LL;
+  });
+  const long long routes = network.maximum_flow({pair.from}, {pair.to});
+  // Both on one switch.
+  return static_cast<int>(routes >= unlimited ? 1 : routes);
+}
+
+}  // namespace
+
+ShapeSummary summarise(const Shape& shape) {
+  ShapeSummary summary;
+  summary.hosts = static_cast<int>(shape.hosts.size());
+  for (const Host& host : shape.hosts) summary.machines = std::max(summary.machines, host.machine);
+  ++summary.machines;
+  for (const Node& node : shape.nodes) summary.switches += node.kind == Node::Kind::fabric ? 1 : 0;
+  summary.classes = classes_of(shape);
+  if (summary.hosts < 2) return summary;
+  const Farthest farthest = measure_routes(shape, summary);
+  if (!has_ends(shape)) return summary;
+  summary.bisection_bytes_per_second = bisection_of(shape, summary.machines);
+  const double injection = injection_of(shape);
+  if (injection > 0.0 && summary.machines > 1) {
+    summary.oversubscription = injection / 2 / summary.bisection_bytes_per_second;
+  }
+  summary.path_diversity = diversity_of(shape, farthest);
+  return summary;
+}
+
+}  // namespace tutti

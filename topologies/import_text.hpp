@@ -1,0 +1,37 @@
+// What importers of plain text have in common: words, numbers, and quantities as other tools write
+// them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topologies/import_yaml.hpp"
+
+namespace tutti {
+
+/// The lines without their ends, be they of Unix or Windows, and without a byte order mark.
+std::vector<std::string_view> lines_of(std::string_view text);
+
+/// What is between blanks and tabs.
+std::vector<std::string_view> words_of(std::string_view line);
+
+/// The whole text as a whole number from 0, or nothing.
+std::optional<std::int64_t> whole_number(std::string_view text);
+
+/// The whole text as a finite number, or nothing.
+std::optional<double> decimal_number(std::string_view text);
+
+/// A quantity of ns-3 in bytes per second ("200Gbps", "25GB/s", "100Mb/s") or seconds ("5ms",
+/// "25ns"). A number alone is taken for what ns-3 takes it for, bits per second or seconds, which
+/// is noted as suspicious. Throws as refuse_import() for anything else.
+double ns3_bandwidth(const std::string& origin, int line, std::string_view text,
+                     ImportNotes& notes);
+double ns3_duration(const std::string& origin, int line, std::string_view text, ImportNotes& notes);
+
+/// Notes a bandwidth beyond, or a latency far from, those of all links that there are.
+void note_odd_link(int line, const LinkSpec& link, ImportNotes& notes);
+
+}  // namespace tutti
