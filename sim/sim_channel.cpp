@@ -10,6 +10,14 @@
 
 namespace tutti {
 
+namespace {
+
+void pass(double seconds) {
+  if (seconds > 0.0) simgrid::s4u::this_actor::sleep_for(seconds);
+}
+
+}  // namespace
+
 SimStream::SimStream(int lane, int from, int to, simgrid::s4u::ActorPtr receiver) {
   const std::string name = fmt::format("{}:{}:{}", lane, from, to);
   rendezvous_ = simgrid::s4u::Mailbox::by_name(name);
@@ -57,22 +65,20 @@ void SimStreams::check_all_received() const {
   }
 }
 
-SimChannel::SimChannel(SimStreams& streams, int rank, int size, int lane, bool reductions_are_free)
-    : Channel(rank, size),
-      streams_(streams),
-      lane_(lane),
-      reductions_are_free_(reductions_are_free) {}
+SimChannel::SimChannel(SimStreams& streams, int rank, int size, int lane, const LocalCosts& costs)
+    : Channel(rank, size), streams_(streams), lane_(lane), costs_(costs) {}
 
 void SimChannel::charge(const Work& work) {
   check_alive();
   if (work.kind == Work::Kind::scratch) return;
   if (work.kind != Work::Kind::compute) return charge_bytes(work.target.bytes());
   check(work.seconds >= 0.0, "rank {} charges {} s of work", rank(), work.seconds);
-  if (work.seconds > 0.0) simgrid::s4u::this_actor::sleep_for(work.seconds);
+  pass(work.seconds);
 }
 
 Request SimChannel::post_send(int to, Block block) {
   check_alive();
+  pass(costs_.send_overhead_seconds);
   auto message = std::make_unique<SimMessage>();
   message->envelope = envelope_of(progress(), block);
   if (progress().depth > 0) message->call = progress().call;
@@ -124,7 +130,7 @@ void SimChannel::check_alive() const {
 }
 
 void SimChannel::charge_bytes(std::size_t bytes) const {
-  if (reductions_are_free_ || bytes == 0) return;
+  if (costs_.reductions_are_free || bytes == 0) return;
   simgrid::s4u::this_actor::execute(static_cast<double>(bytes));
 }
 
@@ -160,6 +166,7 @@ Error SimChannel::timeout_of(const Open& open, double waited_seconds) const {
 
 void SimChannel::deliver(const Open& open) const {
   const std::unique_ptr<SimMessage> message(open.received);
+  pass(costs_.receive_overhead_seconds);
   const bool same_call = message->envelope.signature == envelope_of(progress(), {}).signature;
   check_envelope(progress(), rank(), open.peer, open.block, message->envelope,
                  same_call ? std::string() : message->call.describe());

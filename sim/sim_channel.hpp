@@ -71,11 +71,18 @@ class SimStreams {
   std::map<std::array<int, 3>, SimStream> streams_;  ///< By lane, sender and receiver.
 };
 
+/// What a rank's own work costs.
+struct LocalCosts {
+  /// Else reducing, copying and scaling take their bytes at the speed of the actor's host.
+  bool reductions_are_free = true;
+  double send_overhead_seconds = 0.0;     ///< Passes before a message is posted,
+  double receive_overhead_seconds = 0.0;  ///< and after it has come, before it is reduced.
+};
+
 class SimChannel final : public Channel {
  public:
-  /// Reducing, copying and scaling are free if `reductions_are_free`, else they take their bytes at
-  /// the speed of the actor's host. `streams` outlives the channel.
-  SimChannel(SimStreams& streams, int rank, int size, int lane, bool reductions_are_free);
+  /// `streams` outlives the channel.
+  SimChannel(SimStreams& streams, int rank, int size, int lane, const LocalCosts& costs);
 
   double now() const override { return simgrid::s4u::Engine::get_clock(); }
   void set_deadline(double seconds) override { deadline_seconds_ = seconds; }
@@ -113,7 +120,7 @@ class SimChannel final : public Channel {
 
   SimStreams& streams_;
   const int lane_;
-  const bool reductions_are_free_;
+  const LocalCosts costs_;
   double deadline_seconds_ = no_deadline;
   std::uint64_t next_id_ = 1;
   std::unordered_map<std::uint64_t, Open> open_;

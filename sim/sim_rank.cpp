@@ -7,12 +7,27 @@
 #include "sim/simgrid_compat.hpp"
 
 namespace tutti {
+namespace {
+
+LocalCosts costs_of(const Host& host) {
+  return {.reductions_are_free = !host.reduction_bytes_per_second.has_value(),
+          .send_overhead_seconds = host.send_overhead_seconds / host.speed,
+          .receive_overhead_seconds = host.receive_overhead_seconds / host.speed};
+}
+
+double start_of(const SimOptions& options, int rank) {
+  const auto index = static_cast<std::size_t>(rank);
+  return index < options.start_seconds.size() ? options.start_seconds[index] : 0.0;
+}
+
+}  // namespace
 
 SimRank::SimRank(SimStreams& streams, int index, int size, const SimOptions& options,
-                 bool reductions_are_free, Fail fail)
+                 const Host& host, Fail fail)
     : Rank(index, size, options.seed),
       streams_(streams),
-      reductions_are_free_(reductions_are_free),
+      costs_(costs_of(host)),
+      start_seconds_(start_of(options, index)),
       fail_(std::move(fail)),
       channels_(static_cast<std::size_t>(options.lanes)) {}
 
@@ -22,7 +37,7 @@ Channel& SimRank::channel(int lane) {
         lanes);
   auto& channel = channels_[static_cast<std::size_t>(lane)];
   if (channel == nullptr) {
-    channel = std::make_unique<SimChannel>(streams_, index(), size(), lane, reductions_are_free_);
+    channel = std::make_unique<SimChannel>(streams_, index(), size(), lane, costs_);
   }
   return *channel;
 }
@@ -36,6 +51,7 @@ void SimRank::spawn(std::function<void()> task) {
 void SimRank::run(const Program& program) {
   actors_.push_back(simgrid::s4u::Actor::self());
   guard([&] {
+    if (start_seconds_ > 0.0) simgrid::s4u::this_actor::sleep_for(start_seconds_);
     program(*this);
     // A task may spawn further ones while it is joined.
     for (std::size_t task = 1; task < actors_.size(); ++task) {

@@ -22,13 +22,14 @@ class SimRank final : public Rank {
   /// Called in the actor that fails; does not return.
   using Fail = std::function<void(int rank, std::exception_ptr failure)>;
 
-  SimRank(SimStreams& streams, int index, int size, const SimOptions& options,
-          bool reductions_are_free, Fail fail);
+  SimRank(SimStreams& streams, int index, int size, const SimOptions& options, const Host& host,
+          Fail fail);
 
   Channel& channel(int lane = 0) override;
   void spawn(std::function<void()> task) override;
 
-  /// The actor's code: runs `program`, joins the tasks and checks that all requests are closed.
+  /// The actor's code: waits for the rank's start, runs `program`, joins the tasks and checks that
+  /// all requests are closed.
   void run(const Program& program);
 
   /// Ends the actor that calls and all others of the rank, without a word.
@@ -47,7 +48,8 @@ class SimRank final : public Rank {
   void guard(const std::function<void()>& code) const;
 
   SimStreams& streams_;
-  const bool reductions_are_free_;
+  const LocalCosts costs_;
+  const double start_seconds_;
   Fail fail_;
   std::vector<std::unique_ptr<SimChannel>> channels_;
   std::vector<simgrid::s4u::ActorPtr> actors_;  ///< The rank's own, then its tasks'.

@@ -51,9 +51,8 @@ SimWorld::SimWorld(Shape shape, int size, SimOptions options)
     : World(size, options.lanes),
       state_(std::make_unique<State>(State{std::move(shape), options})) {
   if (size < 1 || size > state_->shape.size()) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{} ranks on {}, which has {} hosts; one to each host", size,
-                            state_->shape.name, state_->shape.size()));
+    throw Error(ErrorKind::usage, fmt::format("{} ranks on {}, which has room for {}", size,
+                                              state_->shape.name, state_->shape.size()));
   }
   check(options.lanes >= 1, "a world of {} lanes, expected at least one", options.lanes);
   state_->end_seconds.resize(static_cast<std::size_t>(size));

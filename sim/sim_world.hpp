@@ -27,6 +27,8 @@ struct SimOptions {
   std::size_t eager_bytes = 0;
   int lanes = 1;
   std::uint64_t seed = 0;
+  /// When each rank begins; those beyond the end begin at 0.
+  std::vector<double> start_seconds = {};
 };
 
 /// Each run() is a simulation of its own, in a forked process (SimGrid has one engine a process),
@@ -40,11 +42,12 @@ struct SimOptions {
 /// ended, deadlock if they wait for each other, mismatch if an eager message was never received,
 /// system if the process could not be started or crashed. A programmer error stays a ContractError.
 ///
-/// Cost: about 1.5 ms a run, 3 us a message, and memory for a table of size^2 routes. The caller
-/// must have no threads. Files that the program writes to are to be flushed before it returns.
+/// Rank r runs on shape.hosts[shape.host_of(r)]: ranks of one host share its cores for reductions.
+/// Cost: about 1.5 ms a run and 3 us a message. The caller must have no threads. Files that the
+/// program writes to are to be flushed before it returns.
 class SimWorld final : public World {
  public:
-  /// Ranks 0..size-1 on the shape's first hosts. Error(usage) if the shape has fewer, or size < 1.
+  /// The shape's first ranks. Error(usage) if the shape has fewer, or size < 1.
   SimWorld(Shape shape, int size, SimOptions options = {});
   ~SimWorld() override;
 

@@ -1,6 +1,7 @@
 // The calls whose names or spelling differ between SimGrid 3.32 (Debian 12) and 4.x.
 #pragma once
 
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
 
 // Needs macros of the former.
@@ -8,7 +9,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace tutti::simgrid_compat {
 
@@ -20,13 +20,12 @@ inline constexpr const char* timing_precision_key =
     "surf/precision";
 #endif
 
-/// The zone that holds all hosts, with a route for each ordered pair.
-inline simgrid::s4u::NetZone* create_zone(simgrid::s4u::Engine& engine, const std::string& name) {
+/// Makes a new zone the platform's only one; before 4.0 the first zone is the root by itself.
+inline void adopt_zone(simgrid::kernel::routing::NetZoneImpl& zone) {
 #if SIMGRID_VERSION >= 40000
-  return engine.get_netzone_root()->add_netzone_full(name);
+  zone.set_parent(simgrid::s4u::Engine::get_instance()->get_netzone_root()->get_impl());
 #else
-  static_cast<void>(engine);
-  return simgrid::s4u::create_full_zone(name);
+  static_cast<void>(zone);
 #endif
 }
 
@@ -45,16 +44,6 @@ inline simgrid::s4u::Link* create_link(simgrid::s4u::NetZone& zone, const std::s
   return zone.add_link(name, bandwidth);
 #else
   return zone.create_link(name, bandwidth);
-#endif
-}
-
-/// One direction only.
-inline void add_route(simgrid::s4u::NetZone& zone, simgrid::s4u::Host* from, simgrid::s4u::Host* to,
-                      const std::vector<simgrid::s4u::LinkInRoute>& links) {
-#if SIMGRID_VERSION >= 40000
-  zone.add_route(from, to, links, false);
-#else
-  zone.add_route(from->get_netpoint(), to->get_netpoint(), nullptr, nullptr, links, false);
 #endif
 }
 

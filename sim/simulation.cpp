@@ -9,6 +9,7 @@
 #include <iostream>
 #include <string>
 
+#include "sim/shape_zone.hpp"
 #include "sim/simgrid_compat.hpp"
 
 namespace tutti {
@@ -63,41 +64,25 @@ Simulation::Simulation(const Shape& shape, const SimOptions& options, Outcome& o
   build_platform();
   const int size = static_cast<int>(end_seconds.size());
   for (int rank = 0; rank < size; ++rank) {
-    const Host& host = shape.hosts[static_cast<std::size_t>(rank)];
+    const Host& host = shape.hosts[static_cast<std::size_t>(shape.host_of(rank))];
     ranks_.push_back(std::make_unique<SimRank>(
-        streams_, rank, size, options, !host.reduction_bytes_per_second.has_value(),
+        streams_, rank, size, options, host,
         [this](int failed, std::exception_ptr failure) { fail(failed, std::move(failure)); }));
   }
 }
 
 void Simulation::build_platform() {
-  simgrid::s4u::NetZone* const zone = simgrid_compat::create_zone(engine_, "shape");
-  for (std::size_t rank = 0; rank < end_seconds_.size(); ++rank) {
-    const Host& host = shape_.hosts[rank];
-    hosts_.push_back(simgrid_compat::create_host(*zone, host.name,
-                                                 host.reduction_bytes_per_second.value_or(1.0)));
+  const int size = static_cast<int>(end_seconds_.size());
+  if (shape_.platform_file.empty()) {
+    const ShapeZone& zone = ShapeZone::create(shape_, end_seconds_.size());
+    for (int rank = 0; rank < size; ++rank) hosts_.push_back(zone.host_of(rank));
+    return;
   }
-  // Only what the ranks use: a shape may have many more hosts and links.
-  std::vector<simgrid::s4u::Link*> links(shape_.links.size(), nullptr);
-  const auto link_at = [&](std::size_t index) {
-    if (links[index] == nullptr) {
-      const Link& link = shape_.links[index];
-      links[index] = simgrid_compat::create_link(*zone, link.name, link.bandwidth_bytes_per_second);
-      links[index]->set_latency(link.latency_seconds)->seal();
-    }
-    return links[index];
-  };
-  for (std::size_t from = 0; from < hosts_.size(); ++from) {
-    for (std::size_t to = 0; to < hosts_.size(); ++to) {
-      if (from == to) continue;
-      std::vector<simgrid::s4u::LinkInRoute> route;
-      for (const int link : shape_.route(static_cast<int>(from), static_cast<int>(to))) {
-        route.emplace_back(link_at(static_cast<std::size_t>(link)));
-      }
-      simgrid_compat::add_route(*zone, hosts_[from], hosts_[to], route);
-    }
+  engine_.load_platform(shape_.platform_file);
+  for (int rank = 0; rank < size; ++rank) {
+    const auto host = static_cast<std::size_t>(shape_.host_of(rank));
+    hosts_.push_back(engine_.host_by_name(shape_.hosts[host].name));
   }
-  zone->seal();
 }
 
 void Simulation::run(const Program& program) {

@@ -38,7 +38,7 @@ class Simulation {
   const std::span<double> end_seconds_;
   SimStreams streams_;
   simgrid::s4u::Engine engine_;
-  std::vector<simgrid::s4u::Host*> hosts_;
+  std::vector<simgrid::s4u::Host*> hosts_;  ///< By rank.
   std::vector<std::unique_ptr<SimRank>> ranks_;
 };
 

@@ -2,29 +2,21 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include "topologies/fabrics.hpp"
 
 namespace tutti {
 namespace {
 
 // Four switches with four hosts each, on a fifth switch.
 Shape two_levels() {
-  Shape shape = build_star({16, 10e9, 2e-6, 5e9});
-  for (const char* name : {"up", "down"}) {
-    for (int group = 0; group < 4; ++group) {
-      shape.links.push_back({name + std::to_string(group), 1e9, 3e-6});
-    }
-  }
-  shape.route = [star = shape.route](int from, int to) {
-    Route route = star(from, to);
-    if (from / 4 != to / 4) route.insert(route.end(), {32 + from / 4, 36 + to / 4});
-    return route;
-  };
-  return shape;
+  const LinkSpec host = {10e9, 1e-6}, spine = {1e9, 3e-6};
+  return build_shape(
+      leaf_spine({.leaves = 4, .spines = 1, .hosts_per_leaf = 4, .host = host, .spine = spine}),
+      {.reduction_bytes_per_second = 5e9});
 }
 
 TEST(CostProfile, AStarHasOneClassOfLinks) {
-  const CostProfile profile = cost_profile(build_star({8, 12.5e9, 5e-6, 10e9}), 8);
+  const CostProfile profile = cost_profile(star_shape(8, 12.5e9, 5e-6, 10e9), 8);
   EXPECT_EQ(profile.group, 1);
   EXPECT_DOUBLE_EQ(profile.outer.alpha_seconds, 5e-6);
   EXPECT_DOUBLE_EQ(profile.outer.beta_seconds_per_byte, 8e-11);

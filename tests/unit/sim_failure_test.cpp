@@ -17,7 +17,7 @@
 #include "collectives/run.hpp"
 #include "sim/fault.hpp"
 #include "sim/sim_world.hpp"
-#include "topologies/shape.hpp"
+#include "topologies/fabrics.hpp"
 
 namespace tutti {
 namespace {
@@ -26,7 +26,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 Shape star(int hosts) {
-  return build_star({hosts, 12.5e9, 5e-6, {}});
+  return star_shape(hosts, 12.5e9, 5e-6);
 }
 
 Block ghost(std::size_t bytes) {

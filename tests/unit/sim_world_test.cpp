@@ -15,7 +15,7 @@
 #include "collectives/local.hpp"
 #include "collectives/run.hpp"
 #include "collectives/traced.hpp"
-#include "topologies/shape.hpp"
+#include "topologies/fabrics.hpp"
 
 namespace tutti {
 namespace {
@@ -25,7 +25,7 @@ constexpr double rounding_seconds = 1e-12;
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 Shape star(int hosts, std::optional<double> reduction = std::nullopt) {
-  return build_star({hosts, 12.5e9, 5e-6, reduction});
+  return star_shape(hosts, 12.5e9, 5e-6, reduction);
 }
 
 Block ghost(std::size_t bytes) {
@@ -65,7 +65,7 @@ TEST(SimWorld, AMessageTakesLatencyPlusBytesOverBandwidth) {
 }
 
 TEST(SimWorld, AShapeWithoutLatencyTakesBytesOverBandwidth) {
-  EXPECT_NEAR(seconds_of(build_star({2, 1e9, 0.0, {}}), 2, one_message(ghost(1000))), 1e-6,
+  EXPECT_NEAR(seconds_of(star_shape(2, 1e9, 0.0), 2, one_message(ghost(1000))), 1e-6,
               rounding_seconds);
 }
 

@@ -12,7 +12,7 @@
 #include "collectives/catalogue.hpp"
 #include "collectives/run.hpp"
 #include "sim/sim_world.hpp"
-#include "topologies/shape.hpp"
+#include "topologies/fabrics.hpp"
 
 namespace tutti {
 namespace {
@@ -94,7 +94,7 @@ double ring_seconds(const Shape& shape, std::size_t count) {
 
 TEST(SmpiOracle, SmpisRingAllreduceAgreesWithinHalfAPercent) {
   for (const int size : {2, 3, 4, 8, 16}) {
-    const Shape shape = build_star({size, 12.5e9, 5e-6, {}});
+    const Shape shape = star_shape(size, 12.5e9, 5e-6);
     for (const std::size_t count : {4800u, 48000u, 480000u, 24000000u}) {
       const double expected = smpi_ring_seconds(shape, count);
       EXPECT_NEAR(ring_seconds(shape, count) / expected, 1.0, 0.005)

@@ -1,0 +1,186 @@
+#include "sim/platform_shape.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xbt/log.h>
+#include <simgrid/s4u.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "process/child.hpp"
+
+namespace tutti {
+namespace {
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+File temporary_file() {
+  File file(std::tmpfile(), std::fclose);
+  if (file == nullptr) {
+    throw ShapeError(fmt::format("cannot make a temporary file for SimGrid's answer: {}",
+                                 std::generic_category().message(errno)));
+  }
+  return file;
+}
+
+std::string content_of(std::FILE* file) {
+  std::string text;
+  std::fseek(file, 0, SEEK_SET);
+  char buffer[4096];
+  for (std::size_t read = 1; read > 0;) {
+    read = std::fread(buffer, 1, sizeof buffer, file);
+    text.append(buffer, read);
+  }
+  return text;
+}
+
+// What a platform holds, by SimGrid: {hosts, links, routes} or {error}.
+class Survey {
+ public:
+  explicit Survey(const std::string& file) {
+    xbt_log_control_set("root.fmt:%m%n");
+    simgrid::s4u::Engine engine("tutti");
+    engine.load_platform(file);
+    engine.seal_platform();  // Zones with Floyd's or Dijkstra's routing have no routes before.
+    const std::vector<simgrid::s4u::Host*> hosts = engine.get_all_hosts();
+    if (hosts.size() > static_cast<std::size_t>(maximum_platform_hosts)) {
+      answer_["error"] = fmt::format("{} hosts, at most {} can be used without 'tutti topo import'",
+                                     hosts.size(), maximum_platform_hosts);
+      return;
+    }
+    answer_["hosts"] = nlohmann::json::array();
+    for (const simgrid::s4u::Host* const host : hosts) {
+      answer_["hosts"].push_back({host->get_name(), host->get_core_count()});
+    }
+    answer_["routes"] = nlohmann::json::array();
+    for (const simgrid::s4u::Host* const from : hosts) {
+      for (const simgrid::s4u::Host* const to : hosts) {
+        if (from != to) add_route(*from, *to);
+      }
+    }
+    answer_["links"] = std::move(links_);
+  }
+
+  std::string text() const { return answer_.dump(); }
+
+ private:
+  void add_route(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to) {
+    std::vector<simgrid::s4u::Link*> crossed;
+    double latency_seconds = 0.0;
+    from.route_to(&to, crossed, &latency_seconds);
+    std::vector<std::size_t> route;
+    for (const simgrid::s4u::Link* const link : crossed) route.push_back(index_of(*link));
+    answer_["routes"].push_back(std::move(route));
+  }
+
+  std::size_t index_of(const simgrid::s4u::Link& link) {
+    const auto [found, added] = indices_.try_emplace(&link, indices_.size());
+    if (added) {
+      links_.push_back({link.get_name(), link.get_bandwidth(), link.get_latency()});
+    }
+    return found->second;
+  }
+
+  nlohmann::json answer_;
+  nlohmann::json links_ = nlohmann::json::array();
+  std::unordered_map<const simgrid::s4u::Link*, std::size_t> indices_;
+};
+
+[[noreturn]] void answer(const std::string& file, std::FILE* answers, std::FILE* errors) {
+  dup2(fileno(errors), STDERR_FILENO);
+  dup2(fileno(errors), STDOUT_FILENO);
+  std::string text;
+  try {
+    text = Survey(file).text();
+  } catch (const std::exception& error) {
+    text = nlohmann::json{{"error", error.what()}}.dump();
+  }
+  std::fwrite(text.data(), 1, text.size(), answers);
+  std::fflush(nullptr);
+  _exit(0);
+}
+
+/// SimGrid speaks of the file and then of how it ends.
+std::string first_complaint(const std::string& log) {
+  for (std::size_t begin = 0; begin < log.size();) {
+    const std::size_t end = std::min(log.find('\n', begin), log.size());
+    const std::string line = log.substr(begin, end - begin);
+    begin = end + 1;
+    if (!line.empty() && !line.starts_with("Switching to") && !line.starts_with("Configuration")) {
+      return line;
+    }
+  }
+  return "no reason given";
+}
+
+Shape shape_of(const nlohmann::json& answer, const std::string& file) {
+  Shape shape;
+  shape.file = shape.platform_file = file;
+  for (const auto& host : answer.at("hosts")) {
+    shape.hosts.push_back({.name = host.at(0).get<std::string>(), .cores = host.at(1).get<int>()});
+    shape.hosts.back().machine = static_cast<int>(shape.hosts.size()) - 1;
+    shape.nodes.push_back({shape.hosts.back().name, Node::Kind::host});
+  }
+  for (const auto& link : answer.at("links")) {
+    shape.links.push_back({.name = link.at(0).get<std::string>(),
+                           .link_class = "link",
+                           .bandwidth_bytes_per_second = link.at(1).get<double>(),
+                           .latency_seconds = link.at(2).get<double>()});
+  }
+  shape.name = fmt::format("{} ({} hosts, by SimGrid)", file, shape.hosts.size());
+  auto routes =
+      std::make_shared<const std::vector<Route>>(answer.at("routes").get<std::vector<Route>>());
+  const int size = static_cast<int>(shape.hosts.size());
+  shape.route = [routes = std::move(routes), size](int from, int to) {
+    if (from == to) return Route{};
+    return (*routes)[static_cast<std::size_t>(from * (size - 1) + (to > from ? to - 1 : to))];
+  };
+  return shape;
+}
+
+}  // namespace
+
+Shape load_platform(const std::string& file) {
+  const File answers = temporary_file(), errors = temporary_file();
+  std::cout.flush();
+  std::fflush(nullptr);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) {
+    throw ShapeError(fmt::format("cannot fork a process to read {}: {}", file,
+                                 std::generic_category().message(errno)));
+  }
+  if (child == 0) {
+    die_with_parent(parent);
+    answer(file, answers.get(), errors.get());
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  const std::string text = content_of(answers.get());
+  if (text.empty()) {
+    throw ShapeError(
+        fmt::format("{}: refused by SimGrid: {}", file, first_complaint(content_of(errors.get()))));
+  }
+  const nlohmann::json answered = nlohmann::json::parse(text);
+  if (answered.contains("error")) {
+    throw ShapeError(fmt::format("{}: {}", file, answered["error"].get<std::string>()));
+  }
+  if (answered.at("hosts").empty()) throw ShapeError(fmt::format("{}: it has no hosts", file));
+  return shape_of(answered, file);
+}
+
+}  // namespace tutti

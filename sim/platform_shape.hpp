@@ -1,0 +1,22 @@
+// Shapes from SimGrid's own platform files, as SimGrid understands them.
+#pragma once
+
+#include <string>
+
+#include "topologies/shape.hpp"
+
+namespace tutti {
+
+/// The most hosts that a platform may have: its table of routes is kept.
+inline constexpr int maximum_platform_hosts = 2048;
+
+/// What SimGrid makes of a platform file: its hosts in SimGrid's order of names, with their cores,
+/// the links that routes cross, and all routes. Simulations read the file again as it is, so zones,
+/// sharing policies and profiles have SimGrid's meaning; the speeds of hosts are flops and say
+/// nothing about reductions, which are free. Links have no ends: such a shape can be simulated, not
+/// drawn. Throws ShapeError with SimGrid's own message for what it refuses, for more than
+/// maximum_platform_hosts hosts and for two hosts without a route between them. Cost: a process,
+/// and the square of the hosts.
+Shape load_platform(const std::string& file);
+
+}  // namespace tutti
