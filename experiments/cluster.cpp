@@ -1,17 +1,43 @@
 #include "experiments/cluster.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <limits>
 
 #include "experiments/output.hpp"
-#include "topologies/load.hpp"
+#include "topologies/units.hpp"
 
 namespace tutti {
 namespace {
 
 CostModel cost_between(const Shape& shape, int from, int to) {
-  return {shape.latency_seconds(from, to), 1.0 / shape.bandwidth_bytes_per_second(from, to), 0.0};
+  const Route route = shape.route_of_ranks(from, to);
+  return {shape.latency_seconds(route), 1.0 / shape.bandwidth_bytes_per_second(route), 0.0};
+}
+
+// Ranks enough to see what there is, with their neighbours: all of a small cluster.
+std::vector<int> sample_of(int ranks) {
+  constexpr int most_exhaustive_ranks = 256;
+  std::vector<int> sample;
+  const int stride = std::max(1, ranks / most_exhaustive_ranks);
+  for (int rank = 0; rank < ranks; rank += stride) {
+    sample.push_back(rank);
+    if (stride > 1) sample.push_back(rank + 1);
+  }
+  if (sample.back() != ranks - 1) sample.push_back(ranks - 1);
+  return sample;
+}
+
+double gamma_of(const Host& host) {
+  if (!host.reduction_bytes_per_second) return 0.0;
+  return 1.0 / (*host.reduction_bytes_per_second * host.speed);
+}
+
+const Host& host_of(const Shape& shape, int rank) {
+  return shape.hosts[static_cast<std::size_t>(shape.host_of(rank))];
 }
 
 bool is_at_most(const CostModel& a, const CostModel& b) {
@@ -28,7 +54,7 @@ double loaded_beta(const Shape& shape, int ranks, const std::function<int(int ra
   std::vector<int> messages(shape.links.size(), 0);
   for (int rank = 0; rank < ranks; ++rank) {
     if (target_of(rank) == rank) continue;
-    for (const int link : shape.route(rank, target_of(rank))) {
+    for (const int link : shape.route_of_ranks(rank, target_of(rank))) {
       ++messages[static_cast<std::size_t>(link)];
     }
   }
@@ -39,33 +65,67 @@ double loaded_beta(const Shape& shape, int ranks, const std::function<int(int ra
   return beta;
 }
 
+// "rank 5 by 200us", four words each.
+std::vector<double> starts_of(const std::vector<std::string>& words, int ranks) {
+  std::vector<double> starts;
+  for (std::size_t first = 0; first < words.size(); first += 4) {
+    const std::string shown = fmt::format(
+        "--straggle {}",
+        fmt::join(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(), " "));
+    const auto usage = [&](const std::string& what) {
+      return Error(ErrorKind::usage,
+                   fmt::format("{}: {}, expected such as 'rank 5 by 200us'", shown, what));
+    };
+    if (words.size() < first + 4 || words[first] != "rank" || words[first + 2] != "by") {
+      throw usage("not understood");
+    }
+    int rank = -1;
+    const std::string& number = words[first + 1];
+    const char* const end = number.data() + number.size();
+    const auto [rest, status] = std::from_chars(number.data(), end, rank);
+    if (status != std::errc{} || rest != end || rank < 0 || rank >= ranks) {
+      throw usage(fmt::format("'{}' is no rank from 0 to {}", shorten_words(number), ranks - 1));
+    }
+    starts.resize(static_cast<std::size_t>(ranks), 0.0);
+    try {
+      starts[static_cast<std::size_t>(rank)] = parse_duration(words[first + 3]);
+    } catch (const ShapeError& error) {
+      throw usage(error.what());
+    }
+  }
+  return starts;
+}
+
 }  // namespace
 
 Cluster load_cluster(const ClusterFlags& flags, int ranks) {
   Cluster cluster;
   cluster.options.model = parse_network_model(flags.model);
-  cluster.shape = load_shape(flags.topology, flags.settings);
+  cluster.shape = load_topology(flags.topology, flags.changes, PlatformUse::as_it_is);
   cluster.ranks = ranks == 0 ? cluster.shape.size() : ranks;
   if (cluster.ranks < 1 || cluster.ranks > cluster.shape.size()) {
     throw Error(ErrorKind::usage,
-                fmt::format("--ranks {}: {} has {}, one for each rank; try --set hosts={}",
-                            cluster.ranks, flags.topology, counted(cluster.shape.size(), "host"),
-                            std::max(cluster.ranks, 1)));
+                fmt::format("--ranks {}: {} has room for {}, one for each host or its cores; see "
+                            "'tutti topo show {}'",
+                            cluster.ranks, flags.topology, counted(cluster.shape.size(), "rank"),
+                            flags.topology));
   }
+  cluster.options.start_seconds = starts_of(flags.stragglers, cluster.ranks);
   return cluster;
 }
 
 CostModel cost_model(const Shape& shape, int ranks) {
   CostModel best{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
                  std::numeric_limits<double>::infinity()};
-  for (int from = 0; from < ranks; ++from) {
-    const auto& speed = shape.hosts[static_cast<std::size_t>(from)].reduction_bytes_per_second;
-    best.gamma_seconds_per_byte = std::min(best.gamma_seconds_per_byte, speed ? 1.0 / *speed : 0.0);
-    for (int to = 0; to < ranks; ++to) {
+  const std::vector<int> sample = sample_of(ranks);
+  for (const int from : sample) {
+    best.gamma_seconds_per_byte =
+        std::min(best.gamma_seconds_per_byte, gamma_of(host_of(shape, from)));
+    for (const int to : sample) {
       if (to == from) continue;
-      best.alpha_seconds = std::min(best.alpha_seconds, shape.latency_seconds(from, to));
-      best.beta_seconds_per_byte =
-          std::min(best.beta_seconds_per_byte, 1.0 / shape.bandwidth_bytes_per_second(from, to));
+      const CostModel cost = cost_between(shape, from, to);
+      best.alpha_seconds = std::min(best.alpha_seconds, cost.alpha_seconds);
+      best.beta_seconds_per_byte = std::min(best.beta_seconds_per_byte, cost.beta_seconds_per_byte);
     }
   }
   return ranks > 1 ? best : CostModel{};
@@ -78,8 +138,9 @@ CostProfile cost_profile(const Shape& shape, int ranks) {
   for (profile.group = 2; profile.group < ranks; ++profile.group) {
     if (!is_at_most(cost_between(shape, 0, profile.group), first)) break;
   }
-  for (int from = 0; from < ranks; ++from) {
-    for (int to = 0; to < ranks; ++to) {
+  const std::vector<int> sample = sample_of(ranks);
+  for (const int from : sample) {
+    for (const int to : sample) {
       if (to == from) continue;
       const bool is_inner = from / profile.group == to / profile.group;
       raise_to(is_inner ? profile.inner : profile.outer, cost_between(shape, from, to));
@@ -103,9 +164,8 @@ CostProfile cost_profile(const Shape& shape, int ranks) {
     raise_to(profile.outer, profile.inner);
   }
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto& speed = shape.hosts[static_cast<std::size_t>(rank)].reduction_bytes_per_second;
-    const double gamma = speed ? 1.0 / *speed : 0.0;
-    profile.outer.gamma_seconds_per_byte = std::max(profile.outer.gamma_seconds_per_byte, gamma);
+    profile.outer.gamma_seconds_per_byte =
+        std::max(profile.outer.gamma_seconds_per_byte, gamma_of(host_of(shape, rank)));
   }
   profile.inner.gamma_seconds_per_byte = profile.outer.gamma_seconds_per_byte;
   return profile;

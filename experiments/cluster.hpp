@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collectives/closed_form.hpp"
+#include "experiments/topology_file.hpp"
 #include "sim/sim_world.hpp"
 #include "topologies/shape.hpp"
 
@@ -13,7 +14,8 @@ namespace tutti {
 /// How a command names a cluster.
 struct ClusterFlags {
   std::string topology;
-  std::vector<std::string> settings;
+  ShapeChanges changes;
+  std::vector<std::string> stragglers;  ///< "rank 5 by 200us", as words.
   std::string model = "alpha_beta";
 };
 
@@ -23,8 +25,8 @@ struct Cluster {
   int ranks = 1;
 };
 
-/// Reads the file; `ranks` 0 means all hosts. Throws ShapeError, and Error(usage) for more ranks
-/// than hosts or an unknown model.
+/// Reads the file; `ranks` 0 means all there is room for. Throws ShapeError, and Error(usage) for
+/// more ranks than there is room for, a straggler that is no rank, or an unknown model.
 Cluster load_cluster(const ClusterFlags& flags, int ranks);
 
 /// The best that any two ranks have: what lower bounds and explanations are made of.
@@ -33,7 +35,8 @@ CostModel cost_model(const Shape& shape, int ranks);
 /// What messages cost at most within and between groups, where the first group is rank 0 and those
 /// after it to which it has no worse a route than to rank 1; one class where that makes no
 /// difference. Bandwidth is what a message gets when all ranks send at once, each to the next of
-/// its group or to its like in the next group. Reductions are as slow as on the slowest host.
+/// its group or to its like in the next group. Reductions and overheads are those of the slowest
+/// host. Beyond some hundred ranks an even sample of the pairs is looked at.
 CostProfile cost_profile(const Shape& shape, int ranks);
 
 }  // namespace tutti

@@ -22,5 +22,6 @@ inline constexpr auto exit_codes =
 Command add_explain(CLI::App& app);
 Command add_catalogue(CLI::App& app);
 Command add_replay(CLI::App& app);
+Command add_topo(CLI::App& app);
 
 }  // namespace tutti

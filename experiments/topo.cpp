@@ -1,0 +1,210 @@
+#include "experiments/topo.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "collectives/error.hpp"
+#include "experiments/files.hpp"
+#include "experiments/graphviz.hpp"
+#include "topologies/analysis.hpp"
+#include "topologies/export.hpp"
+#include "topologies/import.hpp"
+#include "topologies/units.hpp"
+
+namespace tutti {
+namespace {
+
+Shape load(const TopoFlags& flags, const std::string& file) {
+  return load_topology(file, flags.changes, PlatformUse::imported);
+}
+
+std::string range(double smallest, double largest, std::string (*format)(double)) {
+  if (smallest == largest) return format(smallest);
+  return fmt::format("{} .. {}", format(smallest), format(largest));
+}
+
+// Three significant digits: figures for people, not for reading back.
+std::string shown_bandwidth(double bytes_per_second) {
+  return fmt::format("{:.4g} GB/s", bytes_per_second / 1e9);
+}
+
+std::string shown_latency(double seconds) {
+  return fmt::format("{:.4g} us", seconds * 1e6);
+}
+
+Json json_of(const ShapeSummary& summary, const Shape& shape) {
+  Json classes = Json::array();
+  for (const LinkClassSummary& links : summary.classes) {
+    classes.push_back(
+        {{"class", links.link_class},
+         {"cables", links.cables},
+         {"min_bandwidth_bytes_per_second", links.smallest_bandwidth_bytes_per_second},
+         {"max_bandwidth_bytes_per_second", links.largest_bandwidth_bytes_per_second},
+         {"min_latency_us", links.smallest_latency_seconds * 1e6},
+         {"max_latency_us", links.largest_latency_seconds * 1e6}});
+  }
+  Json json{{"file", shape.file},
+            {"topology", shape.name},
+            {"hosts", summary.hosts},
+            {"machines", summary.machines},
+            {"ranks", shape.size()},
+            {"switches", summary.switches},
+            {"links", std::move(classes)},
+            {"diameter_links", summary.diameter_links},
+            {"mean_links", summary.mean_links},
+            {"max_latency_us", summary.largest_latency_seconds * 1e6},
+            {"bisection_bytes_per_second", summary.bisection_bytes_per_second},
+            {"oversubscription", nullptr},
+            {"path_diversity", summary.path_diversity},
+            {"sampled", summary.sampled}};
+  if (summary.oversubscription) json["oversubscription"] = *summary.oversubscription;
+  return json;
+}
+
+void print_summary(const ShapeSummary& summary, const Shape& shape, Output& output) {
+  output.print("# tutti topo show: {}", shape.file);
+  output.print("topology          {}", shape.name);
+  output.print("hosts             {}{}", summary.hosts,
+               summary.machines == summary.hosts
+                   ? std::string()
+                   : fmt::format(", devices of {}", counted(summary.machines, "machine")));
+  if (shape.size() != summary.hosts) output.print("ranks             {}", shape.size());
+  output.print("switches          {}", summary.switches);
+  output.print("diameter          {}, {}", counted(summary.diameter_links, "link"),
+               shown_latency(summary.largest_latency_seconds));
+  output.print("mean route        {:.2f} links{}", summary.mean_links,
+               summary.sampled ? ", of a sample of pairs" : "");
+  output.print("bisection         {}", shown_bandwidth(summary.bisection_bytes_per_second));
+  output.print("oversubscription  {}", summary.oversubscription
+                                           ? fmt::format("{:.3g} : 1", *summary.oversubscription)
+                                           : "n/a");
+  output.print("path diversity    {} without a common cable, between the farthest hosts",
+               counted(summary.path_diversity, "route"));
+  output.line("");
+  output.print("{:<16} {:>8}  {:<26} {}", "links", "cables", "bandwidth", "latency");
+  for (const LinkClassSummary& links : summary.classes) {
+    output.print(
+        "{:<16} {:>8}  {:<26} {}", links.link_class, links.cables,
+        range(links.smallest_bandwidth_bytes_per_second, links.largest_bandwidth_bytes_per_second,
+              shown_bandwidth),
+        range(links.smallest_latency_seconds, links.largest_latency_seconds, shown_latency));
+  }
+}
+
+int host_named(const Shape& shape, const std::string& name) {
+  for (std::size_t host = 0; host < shape.hosts.size(); ++host) {
+    if (shape.hosts[host].name == name) return static_cast<int>(host);
+  }
+  int number = -1;
+  const char* const end = name.data() + name.size();
+  const auto [rest, status] = std::from_chars(name.data(), end, number);
+  const int hosts = static_cast<int>(shape.hosts.size());
+  if (status == std::errc{} && rest == end && number >= 0 && number < hosts) return number;
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: no host '{}', expected 0 to {} or a name such as '{}'", shape.file,
+                          shorten_words(name), hosts - 1, shape.hosts.front().name));
+}
+
+void print_or_write(const TopoFlags& flags, const std::string& text, Output& output) {
+  if (flags.output_file.empty()) {
+    output.line(text.ends_with('\n') ? std::string_view(text).substr(0, text.size() - 1) : text);
+  } else {
+    write_file(flags.output_file, text);
+  }
+}
+
+std::string_view name_of(ImportNote::Kind kind) {
+  switch (kind) {
+    case ImportNote::Kind::ignored:
+      return "ignored";
+    case ImportNote::Kind::assumed:
+      return "assumed";
+    case ImportNote::Kind::suspicious:
+      return "suspicious";
+  }
+  return "";
+}
+
+}  // namespace
+
+void show_topology(const TopoFlags& flags, Output& output) {
+  const Shape shape = load(flags, flags.files.front());
+  if (!flags.dot.empty()) write_file(flags.dot, export_dot(shape));
+  if (!flags.svg.empty()) write_file(flags.svg, draw_svg(shape));
+  const ShapeSummary summary = summarise(shape);
+  if (flags.json) return output.line(json_of(summary, shape).dump());
+  print_summary(summary, shape, output);
+}
+
+void show_route(const TopoFlags& flags, Output& output) {
+  const Shape shape = load(flags, flags.files.front());
+  const int from = host_named(shape, flags.from), to = host_named(shape, flags.to);
+  const Route route = shape.route(from, to);
+  const double bandwidth = shape.bandwidth_bytes_per_second(route);
+  if (flags.json) {
+    Json links = Json::array();
+    for (const int index : route) {
+      const Link& link = shape.links[static_cast<std::size_t>(index)];
+      links.push_back({{"link", link.name},
+                       {"class", link.link_class},
+                       {"bandwidth_bytes_per_second", link.bandwidth_bytes_per_second},
+                       {"latency_us", link.latency_seconds * 1e6}});
+    }
+    Json json{{"file", shape.file},
+              {"from", shape.hosts[static_cast<std::size_t>(from)].name},
+              {"to", shape.hosts[static_cast<std::size_t>(to)].name},
+              {"links", std::move(links)},
+              {"latency_us", shape.latency_seconds(route) * 1e6},
+              {"bandwidth_bytes_per_second", nullptr}};
+    if (!route.empty()) json["bandwidth_bytes_per_second"] = bandwidth;
+    return output.line(json.dump());
+  }
+  output.print("# tutti topo route: {}, from {} to {}", shape.file,
+               shape.hosts[static_cast<std::size_t>(from)].name,
+               shape.hosts[static_cast<std::size_t>(to)].name);
+  output.print("{:<36} {:<14} {:>14} {:>12}", "link", "class", "bandwidth", "latency");
+  for (const int index : route) {
+    const Link& link = shape.links[static_cast<std::size_t>(index)];
+    output.print("{:<36} {:<14} {:>14} {:>12}", link.name, link.link_class,
+                 shown_bandwidth(link.bandwidth_bytes_per_second),
+                 shown_latency(link.latency_seconds));
+  }
+  output.print("{:<36} {:<14} {:>14} {:>12}", counted(static_cast<long long>(route.size()), "link"),
+               "", route.empty() ? "n/a" : shown_bandwidth(bandwidth),
+               shown_latency(shape.latency_seconds(route)));
+}
+
+bool check_topologies(const TopoFlags& flags, Output& output) {
+  bool all_good = true;
+  for (const std::string& file : flags.files) {
+    try {
+      const Shape shape = load(flags, file);
+      output.print("{}: good, {} with room for {}", file, shape.name,
+                   counted(shape.size(), "rank"));
+    } catch (const ShapeError& error) {
+      output.line(error.what());
+      all_good = false;
+    }
+  }
+  return all_good;
+}
+
+void import_file(const TopoFlags& flags, Output& output) {
+  const std::string& file = flags.files.front();
+  const Import import = import_topology(read_file(file), file, flags.format);
+  print_or_write(flags, import.yaml, output);
+  fmt::print(stderr, "tutti: {} is {}\n", file, import.kind);
+  for (const ImportNote& note : import.notes) {
+    const std::string line = note.line > 0 ? fmt::format(":{}", note.line) : "";
+    fmt::print(stderr, "{}{}: {}: {}\n", file, line, name_of(note.kind), note.text);
+  }
+}
+
+void export_topology(const TopoFlags& flags, Output& output) {
+  const Shape shape = load(flags, flags.files.front());
+  if (flags.format == "dot") return print_or_write(flags, export_dot(shape), output);
+  if (flags.format == "simgrid") return print_or_write(flags, export_simgrid(shape), output);
+  return print_or_write(flags, export_astra(shape), output);
+}
+
+}  // namespace tutti
