@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "experiments/files.hpp"
 #include "experiments/output.hpp"
 #include "topologies/load.hpp"
 
@@ -39,12 +40,22 @@ double loaded_beta(const Shape& shape, int ranks, const std::function<int(int ra
   return beta;
 }
 
+// A file that cannot be read is no usage error.
+Shape load(const ClusterFlags& flags) {
+  try {
+    return load_shape(flags.topology, flags.settings);
+  } catch (const ShapeError& error) {
+    if (is_readable(flags.topology)) throw;
+    throw Error(ErrorKind::system, error.what());
+  }
+}
+
 }  // namespace
 
 Cluster load_cluster(const ClusterFlags& flags, int ranks) {
   Cluster cluster;
   cluster.options.model = parse_network_model(flags.model);
-  cluster.shape = load_shape(flags.topology, flags.settings);
+  cluster.shape = load(flags);
   cluster.ranks = ranks == 0 ? cluster.shape.size() : ranks;
   if (cluster.ranks < 1 || cluster.ranks > cluster.shape.size()) {
     throw Error(ErrorKind::usage,
@@ -53,6 +64,20 @@ Cluster load_cluster(const ClusterFlags& flags, int ranks) {
                             std::max(cluster.ranks, 1)));
   }
   return cluster;
+}
+
+Shape among(const Shape& shape, const std::vector<int>& members) {
+  if (members.empty()) return shape;
+  const auto host_of = [members](int rank) { return members[static_cast<std::size_t>(rank)]; };
+  Shape part = shape;
+  part.hosts.clear();
+  for (const int member : members) {
+    part.hosts.push_back(shape.hosts[static_cast<std::size_t>(member)]);
+  }
+  part.route = [whole = shape.route, host_of](int from, int to) {
+    return whole(host_of(from), host_of(to));
+  };
+  return part;
 }
 
 CostModel cost_model(const Shape& shape, int ranks) {

@@ -23,9 +23,12 @@ struct Cluster {
   int ranks = 1;
 };
 
-/// Reads the file; `ranks` 0 means all hosts. Throws ShapeError, and Error(usage) for more ranks
-/// than hosts or an unknown model.
+/// Reads the file; `ranks` 0 means all hosts. Throws ShapeError, Error(usage) for more ranks than
+/// hosts or an unknown model, and Error(system) for a file that cannot be read.
 Cluster load_cluster(const ClusterFlags& flags, int ranks);
+
+/// The hosts `members` and what lies between them, in that order; none: all.
+Shape among(const Shape& shape, const std::vector<int>& members);
 
 /// The best that any two ranks have: what lower bounds and explanations are made of.
 CostModel cost_model(const Shape& shape, int ranks);
