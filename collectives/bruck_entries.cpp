@@ -39,6 +39,13 @@ int bruck_steps(const Problem& problem) {
   return steps_unless_empty(problem, ceil_log2(problem.ranks));
 }
 
+// Wherever several parts go at once, some rank's wrap around and are two messages.
+Messages allgather_bruck_messages(const Problem& problem) {
+  int messages = bruck_steps(problem);
+  for (int distance = 2; messages > 0 && distance <= problem.ranks - 2; distance *= 2) ++messages;
+  return {messages, messages};
+}
+
 std::size_t other_bytes(const Problem& problem, int) {
   return other_parts_bytes(problem);
 }
@@ -69,6 +76,7 @@ constexpr std::array entries = {
         .full_name = "allgather_bruck",
         .execute = [](Channel& c, const Invocation& i) { allgather_bruck(c, i.data); },
         .steps = bruck_steps,
+        .messages = allgather_bruck_messages,
         .bytes_sent = other_bytes,
         .seconds =
             [](const Problem& p, const CostModel& m) {
@@ -79,6 +87,7 @@ constexpr std::array entries = {
         .bytes_formula = "(N-1)/N n",
         .seconds_formula = "L a + (N-1)/N n b",
         .source = bruck,
+        .needs_adjacent_parts = true,
     },
     Algorithm{
         .collective = Collective::allgather,

@@ -1,5 +1,7 @@
 #include "collectives/butterfly.hpp"
 
+#include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "collectives/closed_form.hpp"
@@ -15,10 +17,11 @@ int bits_reversed(int value, int bits) {
 }
 
 // Swing's distances 1, -1, 3, -5, ..., which are 1, 11, 111, ... in base -2.
-int swing_peer(int participant, int step, int rounds) {
+int swing_peer(int participant, int step, int participants) {
   int rho = 0;
   for (int i = 0, power = 1; i <= step; ++i, power *= -2) rho += power;
-  return (participant + (participant % 2 == 0 ? rho : -rho)) & ((1 << rounds) - 1);
+  const int peer = (participant + (participant % 2 == 0 ? rho : -rho)) % participants;
+  return peer < 0 ? peer + participants : peer;
 }
 
 int bine_place(int participant, int rounds) {
@@ -34,6 +37,33 @@ struct Run {
   int length;
 };
 
+// Whom `participant` will still reach after `step`.
+std::vector<int> reached_after(const Butterfly& butterfly, int participants, int step,
+                               int participant) {
+  std::vector<int> reached = {participant};
+  for (int later = step + 1; later < ceil_log2(participants); ++later) {
+    for (std::size_t i = 0, end = reached.size(); i < end; ++i) {
+      reached.push_back(butterfly.peer(reached[i], later, participants));
+    }
+  }
+  return reached;
+}
+
+// Of `places` but `others`.
+std::vector<Run> runs_of(const std::vector<int>& places, const std::vector<int>& others,
+                         int participants) {
+  std::vector<bool> kept(static_cast<std::size_t>(participants) + 1);
+  for (const int place : places) kept[static_cast<std::size_t>(place)] = true;
+  for (const int place : others) kept[static_cast<std::size_t>(place)] = false;
+  std::vector<Run> runs;
+  for (int i = 0, first = 0; i <= participants; ++i) {
+    if (kept[static_cast<std::size_t>(i)]) continue;
+    if (first < i) runs.push_back({first, i - first});
+    first = i + 1;
+  }
+  return runs;
+}
+
 // One rank's walk through a butterfly, over one part a participant.
 class Walk {
  public:
@@ -42,49 +72,36 @@ class Walk {
         butterfly_(butterfly),
         all_(all),
         parts_(parts),
-        rounds_(floor_log2(all.count)),
+        rounds_(ceil_log2(all.count)),
         self_(all.participant_of(channel.rank())) {}
 
   void reduce_scatter(Op op) {
     for (int step = 0; step < rounds_; ++step) {
-      const int peer = butterfly_.peer(self_, step, rounds_);
-      exchange(peer, kept_after(step, peer), kept_after(step, self_), op);
+      const int peer = peer_of(self_, step);
+      exchange(peer, kept_after(step, peer, self_), kept_after(step, self_, peer), op);
     }
   }
 
   void allgather() {
     for (int step = rounds_ - 1; step >= 0; --step) {
-      const int peer = butterfly_.peer(self_, step, rounds_);
-      exchange(peer, kept_after(step, self_), kept_after(step, peer), Op::replace);
+      const int peer = peer_of(self_, step);
+      exchange(peer, kept_after(step, self_, peer), kept_after(step, peer, self_), Op::replace);
     }
   }
 
  private:
-  // The parts of everybody whom the participant will still reach after `step`.
-  std::vector<Run> kept_after(int step, int participant) const {
-    const int length = all_.count >> (step + 1);
-    if (butterfly_.place != nullptr) {
-      return {{butterfly_.place(participant, rounds_) & -length, length}};
-    }
-    std::vector<int> reached = {participant};
-    for (int later = step + 1; later < rounds_; ++later) {
-      for (std::size_t i = 0, end = reached.size(); i < end; ++i) {
-        reached.push_back(butterfly_.peer(reached[i], later, rounds_));
-      }
-    }
-    return runs_of(reached);
+  int peer_of(int participant, int step) const {
+    return butterfly_.peer(participant, step, all_.count);
   }
 
-  std::vector<Run> runs_of(const std::vector<int>& places) const {
-    std::vector<bool> kept(static_cast<std::size_t>(all_.count) + 1);
-    for (const int place : places) kept[static_cast<std::size_t>(place)] = true;
-    std::vector<Run> runs;
-    for (int i = 0, first = 0; i <= all_.count; ++i) {
-      if (kept[static_cast<std::size_t>(i)]) continue;
-      if (first < i) runs.push_back({first, i - first});
-      first = i + 1;
+  // The parts of everybody whom `participant` will still reach after `step`, but its partner not.
+  std::vector<Run> kept_after(int step, int participant, int partner) const {
+    if (butterfly_.place == nullptr) {
+      return runs_of(reached_after(butterfly_, all_.count, step, participant),
+                     reached_after(butterfly_, all_.count, step, partner), all_.count);
     }
-    return runs;
+    const int length = all_.count >> (step + 1);
+    return {{butterfly_.place(participant, rounds_) & -length, length}};
   }
 
   void exchange(int peer, const std::vector<Run>& out, const std::vector<Run>& in, Op op) {
@@ -109,17 +126,19 @@ class Walk {
   const int self_;
 };
 
-Participants power_of_two(const Channel& channel) {
-  return {channel.size(), 1 << floor_log2(channel.size())};
+Participants participants_of(const Channel& channel, const Butterfly& butterfly) {
+  return {channel.size(), butterfly.participants(channel.size())};
 }
 
 int steps_of(const Participants& all, int passes) {
-  return passes * floor_log2(all.count) + (all.surplus > 0 ? 2 : 0);
+  return passes * ceil_log2(all.count) + (all.surplus > 0 ? 2 : 0);
 }
 
-void allreduce(Channel& channel, Block data, Op op, const Butterfly& butterfly) {
+void allreduce(Channel& channel, std::string_view name, Block data, Op op,
+               const Butterfly& butterfly) {
   const int rank = channel.rank();
-  const Participants all = power_of_two(channel);
+  const Participants all = participants_of(channel, butterfly);
+  const Operation operation(channel, name, data, op, steps_of(all, 2));
   if (all.is_surplus(rank)) {
     channel.send(rank + 1, data);
     channel.recv(rank + 1, data);
@@ -134,9 +153,29 @@ void allreduce(Channel& channel, Block data, Op op, const Butterfly& butterfly) 
 
 }  // namespace
 
+int Butterfly::participants(int size) const {
+  return any_even ? std::max(1, size / 2 * 2) : 1 << floor_log2(size);
+}
+
+// All have the runs of participant 0, shifted or mirrored, so that one of them may wrap around.
+int Butterfly::messages(int participants) const {
+  const int rounds = ceil_log2(participants);
+  if (place != nullptr) return rounds;
+  int messages = 0;
+  for (int step = 0; step < rounds; ++step) {
+    const std::vector<Run> runs = runs_of(
+        reached_after(*this, participants, step, 0),
+        reached_after(*this, participants, step, peer(0, step, participants)), participants);
+    const bool has_long =
+        std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.length > 1; });
+    messages += static_cast<int>(runs.size()) + (has_long ? 1 : 0);
+  }
+  return messages;
+}
+
 const Butterfly recursive_halving = {
     .peer = [](int participant, int step,
-               int rounds) { return participant ^ (1 << (rounds - 1 - step)); },
+               int participants) { return participant ^ (participants >> (step + 1)); },
     .place = [](int participant, int) { return participant; },
 };
 
@@ -145,13 +184,13 @@ const Butterfly distance_doubling = {
     .place = bits_reversed,
 };
 
-const Butterfly swing = {.peer = swing_peer};
+const Butterfly swing = {.peer = swing_peer, .any_even = true};
 
 const Butterfly bine = {.peer = swing_peer, .place = bine_place};
 
 void reduce_scatter_recursive_halving(Channel& channel, const Parts& data, Op op) {
   const int rank = channel.rank();
-  const Participants all = power_of_two(channel);
+  const Participants all = participants_of(channel, recursive_halving);
   const Operation operation(channel, "reduce_scatter_recursive_halving", data.whole(), op,
                             steps_of(all, 1));
   const Block whole = data.range(0, data.size());
@@ -167,7 +206,7 @@ void reduce_scatter_recursive_halving(Channel& channel, const Parts& data, Op op
 
 void allgather_recursive_doubling(Channel& channel, const Parts& data) {
   const int rank = channel.rank();
-  const Participants all = power_of_two(channel);
+  const Participants all = participants_of(channel, recursive_halving);
   const Operation operation(channel, "allgather_recursive_doubling", data.whole(), Op::replace,
                             steps_of(all, 1));
   const Block whole = data.range(0, data.size());
@@ -182,21 +221,15 @@ void allgather_recursive_doubling(Channel& channel, const Parts& data) {
 }
 
 void allreduce_rabenseifner(Channel& channel, Block data, Op op) {
-  const Operation operation(channel, "allreduce_rabenseifner", data, op,
-                            steps_of(power_of_two(channel), 2));
-  allreduce(channel, data, op, distance_doubling);
+  allreduce(channel, "allreduce_rabenseifner", data, op, distance_doubling);
 }
 
 void allreduce_swing(Channel& channel, Block data, Op op) {
-  const Operation operation(channel, "allreduce_swing", data, op,
-                            steps_of(power_of_two(channel), 2));
-  allreduce(channel, data, op, swing);
+  allreduce(channel, "allreduce_swing", data, op, swing);
 }
 
 void allreduce_bine(Channel& channel, Block data, Op op) {
-  const Operation operation(channel, "allreduce_bine", data, op,
-                            steps_of(power_of_two(channel), 2));
-  allreduce(channel, data, op, bine);
+  allreduce(channel, "allreduce_bine", data, op, bine);
 }
 
 }  // namespace tutti

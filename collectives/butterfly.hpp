@@ -1,6 +1,6 @@
 // The butterfly family: in log2 P steps, each halving or doubling what a rank holds, with partners
-// that differ from one algorithm to the other. For other N than P = 2^k the surplus m = N - P ranks
-// are folded in first and out last (collectives/participants.hpp).
+// that differ from one algorithm to the other. P ranks take part, 2^k for most; the surplus m = N -
+// P ranks are folded in first and out last (collectives/participants.hpp).
 #pragma once
 
 #include "collectives/channel.hpp"
@@ -8,15 +8,25 @@
 
 namespace tutti {
 
-/// Who meets whom. Participants p < P = 2^rounds; step 0 of a reduce_scatter exchanges the most.
+/// Who meets whom. Participants p < P; step 0 of a reduce_scatter exchanges the most.
 struct Butterfly {
   /// The partner of `participant` in `step`, whose partner it is in turn.
-  int (*peer)(int participant, int step, int rounds);
+  int (*peer)(int participant, int step, int participants);
 
   /// The number of the part that a participant ends with, where that is chosen so that all it keeps
   /// is one run of parts: after step s, those that agree with this number in the first s + 1 of k
   /// bits. Null: participant p ends with part p, and what it keeps may lie scattered.
   int (*place)(int participant, int rounds) = nullptr;
+
+  /// Whether P may be any even number; otherwise it is a power of two.
+  bool any_even = false;
+
+  /// P: as many of `size` ranks as possible.
+  int participants(int size) const;
+
+  /// How many messages one of `participants` sends or receives in all steps of a reduce_scatter or
+  /// an allgather, at most: a run of parts is one.
+  int messages(int participants) const;
 };
 
 /// Partners at distance P/2, P/4, ..., 1; participant p ends with part p.
@@ -27,7 +37,8 @@ extern const Butterfly recursive_halving;
 extern const Butterfly distance_doubling;
 
 /// Even p meets p + rho(s), odd p meets p - rho(s), modulo P, where rho(s) = (1 - (-2)^(s+1)) / 3 =
-/// 1, -1, 3, -5, ...; participant p ends with part p.
+/// 1, -1, 3, -5, ...; participant p ends with part p. P is even: after ceil(log2 P) steps everybody
+/// has reached everybody, some more than once where P is no power of two.
 extern const Butterfly swing;
 
 /// The same partners; participant p ends with part nu(p): with v = p for odd, -p for even p and b
@@ -35,7 +46,8 @@ extern const Butterfly swing;
 extern const Butterfly bine;
 
 /// Invariant (all of the family): before step s a participant holds, of the parts of everybody whom
-/// it will still reach, the fold of all whom it has reached; the others it has given away.
+/// it will still reach, the fold of all whom it has reached; the others it has given away. A part
+/// that both partners will still reach stays where it is, so that it is given away but once.
 /// Partners at distance P/2, ..., 1. Steps k, and 2 more where m > 0; bytes sent n - part(r) (n if
 /// surplus); time k a + (P-1)/P n (b + g), and 2a + n (b + g) + n/N b more where m > 0. Thakur,
 /// Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005.
@@ -54,8 +66,9 @@ void allgather_recursive_doubling(Channel& channel, const Parts& data);
 void allreduce_rabenseifner(Channel& channel, Block data, Op op);
 
 /// Likewise with the partners of De Sensi et al., "Swing: short-cutting rings for higher bandwidth
-/// allreduce", NSDI 2024: its bandwidth-optimal form on a one-dimensional torus, for N = 2^k. A
-/// step's runs of parts are messages that travel at once.
+/// allreduce", NSDI 2024: its bandwidth-optimal form on a one-dimensional torus, for even N; of an
+/// odd N one rank is surplus. Steps 2 ceil(log2 P), and 2 more where m > 0. A step's runs of parts
+/// are messages that travel at once.
 void allreduce_swing(Channel& channel, Block data, Op op);
 
 /// Likewise, De Sensi et al., "Bine trees: enhancing collective operations by optimizing

@@ -12,8 +12,9 @@ int rounds_of(const Problem& problem) {
   return floor_log2(problem.ranks);
 }
 
-Participants participants_of(const Problem& problem) {
-  return {problem.ranks, 1 << rounds_of(problem)};
+Participants participants_of(const Problem& problem,
+                             const Butterfly& butterfly = recursive_halving) {
+  return {problem.ranks, butterfly.participants(problem.ranks)};
 }
 
 bool has_surplus(const Problem& problem) {
@@ -21,8 +22,8 @@ bool has_surplus(const Problem& problem) {
 }
 
 // One part a participant, where all work on equal parts, or on those of the ranks.
-Parts equal_pieces(const Problem& problem) {
-  return {ghost_of(problem), participants_of(problem).count};
+Parts equal_pieces(const Problem& problem, const Participants& all) {
+  return {ghost_of(problem), all.count};
 }
 
 Parts rank_pieces(const Problem& problem) {
@@ -83,16 +84,16 @@ std::size_t allgather_bytes(const Problem& problem, int rank) {
 }
 
 double allreduce_seconds(const Problem& problem, const CostModel& model) {
-  const Parts pieces = equal_pieces(problem);
+  const Parts pieces = equal_pieces(problem, participants_of(problem));
   return pass_seconds(pieces, true, model) + pass_seconds(pieces, false, model) +
          (has_surplus(problem) ? chain_seconds(2, 1, problem.bytes(), model) : 0.0);
 }
 
 template <const Butterfly& butterfly>
 std::size_t allreduce_bytes(const Problem& problem, int rank) {
-  const Participants all = participants_of(problem);
+  const Participants all = participants_of(problem, butterfly);
   if (all.is_surplus(rank)) return problem.bytes();
-  const Parts pieces = equal_pieces(problem);
+  const Parts pieces = equal_pieces(problem, all);
   const int participant = all.participant_of(rank);
   std::size_t gathered = static_cast<std::size_t>(all.count - 1) * pieces.largest_bytes();
   int place = participant;
@@ -102,6 +103,28 @@ std::size_t allreduce_bytes(const Problem& problem, int rank) {
   }
   return problem.bytes() - pieces[place].bytes() + gathered +
          (all.is_paired(rank) ? problem.bytes() : 0);
+}
+
+int swing_steps(const Problem& problem) {
+  const Participants all = participants_of(problem, swing);
+  return steps_unless_empty(problem, 2 * ceil_log2(all.count) + (all.surplus > 0 ? 2 : 0));
+}
+
+Messages swing_messages(const Problem& problem) {
+  const Participants all = participants_of(problem, swing);
+  const int messages =
+      steps_unless_empty(problem, 2 * swing.messages(all.count) + (all.surplus > 0 ? 2 : 0));
+  return {messages, messages};
+}
+
+// All participants exchange as many parts in a step, in both passes all but one.
+double swing_seconds(const Problem& problem, const CostModel& model) {
+  const Participants all = participants_of(problem, swing);
+  const std::size_t moved_bytes =
+      static_cast<std::size_t>(all.count - 1) * equal_pieces(problem, all).largest_bytes();
+  return messages_seconds(2 * ceil_log2(all.count), 2 * moved_bytes, model) +
+         reduction_seconds(moved_bytes, model) +
+         (all.surplus > 0 ? chain_seconds(2, 1, problem.bytes(), model) : 0.0);
 }
 
 constexpr std::string_view allreduce_steps_formula = "2 log2 N, or 2 floor(log2 N) + 2";
@@ -130,13 +153,15 @@ constexpr std::array entries = {
         .full_name = "allreduce_swing",
         .execute = [](Channel& c,
                       const Invocation& i) { allreduce_swing(c, i.data.whole(), i.op); },
-        .steps = butterfly_steps<2>,
+        .steps = swing_steps,
+        .messages = swing_messages,
         .bytes_sent = allreduce_bytes<swing>,
-        .seconds = allreduce_seconds,
+        .seconds = swing_seconds,
         .form = always_bound,
-        .steps_formula = allreduce_steps_formula,
-        .bytes_formula = allreduce_bytes_formula,
-        .seconds_formula = allreduce_seconds_formula,
+        .steps_formula = "2 ceil(log2 N), 2 more for odd N",
+        .bytes_formula = "2(P-1)/P n, P = N or N-1, even; n more for odd N",
+        .seconds_formula =
+            "2 ceil(log2 P) a + 2(P-1)/P n b + (P-1)/P n g, or 2(a + n b) + n g more",
         .source = "De Sensi et al., NSDI 2024",
     },
     Algorithm{
@@ -164,6 +189,7 @@ constexpr std::array entries = {
         .bytes_formula = "(N-1)/N n, or n more",
         .seconds_formula = "log2 N a + (N-1)/N n b, or 2a + (n/N + n) b more",
         .source = thakur,
+        .needs_adjacent_parts = true,
     },
     Algorithm{
         .collective = Collective::reduce_scatter,
@@ -178,6 +204,7 @@ constexpr std::array entries = {
         .bytes_formula = "(N-1)/N n, or n",
         .seconds_formula = "log2 N a + (N-1)/N n (b + g), or 2a + n (b + g) + n/N b more",
         .source = thakur,
+        .needs_adjacent_parts = true,
     },
 };
 

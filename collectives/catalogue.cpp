@@ -29,6 +29,22 @@ std::vector<Algorithm> collect() {
   return all;
 }
 
+// Alpha with what one message keeps its two ranks busy for; for the closed forms.
+CostModel with_overhead_in_alpha(const CostModel& model) {
+  return {model.alpha_seconds + model.overhead_seconds(), model.beta_seconds_per_byte,
+          model.gamma_seconds_per_byte};
+}
+
+// Of the messages that are under way at the same time as another.
+double further_overhead_seconds(const Algorithm& algorithm, const Problem& problem,
+                                const CostModel& model) {
+  if (model.overhead_seconds() == 0.0) return 0.0;
+  const Messages messages = messages_of(algorithm, problem);
+  const int steps = algorithm.steps(problem);
+  return (messages.sent - steps) * model.send_overhead_seconds +
+         (messages.received - steps) * model.receive_overhead_seconds;
+}
+
 }  // namespace
 
 std::span<const Collective> all_collectives() {
@@ -69,15 +85,46 @@ Collective parse_collective(std::string_view name) {
                                             fmt::join(valid, ", ")));
 }
 
+Messages messages_of(const Algorithm& algorithm, const Problem& problem) {
+  if (algorithm.messages != nullptr) return algorithm.messages(problem);
+  const int steps = algorithm.steps(problem);
+  return {steps, steps};
+}
+
+double predicted_seconds(const Algorithm& algorithm, const Problem& problem,
+                         const CostModel& model) {
+  return algorithm.seconds(problem, with_overhead_in_alpha(model)) +
+         further_overhead_seconds(algorithm, problem, model);
+}
+
 double predicted_seconds(const Algorithm& algorithm, const Problem& problem,
                          const CostProfile& profile) {
   if (profile.group > 1 && algorithm.profile_seconds != nullptr) {
-    return algorithm.profile_seconds(problem, profile);
+    CostProfile busy = profile;
+    busy.outer = with_overhead_in_alpha(profile.outer);
+    busy.inner = with_overhead_in_alpha(profile.inner);
+    return algorithm.profile_seconds(problem, busy) +
+           std::max(further_overhead_seconds(algorithm, problem, profile.outer),
+                    further_overhead_seconds(algorithm, problem, profile.inner));
   }
   if (algorithm.between_neighbors && problem.ranks > profile.group) {
-    return algorithm.seconds(problem, profile.lone_outer());
+    return predicted_seconds(algorithm, problem, profile.lone_outer());
   }
-  return algorithm.seconds(problem, profile.among_first(problem.ranks));
+  return predicted_seconds(algorithm, problem, profile.among_first(problem.ranks));
+}
+
+Collective inner_collective(Collective collective) {
+  return collective == Collective::allreduce ? Collective::reduce_scatter : collective;
+}
+
+Levels levels_of(const Algorithm& algorithm, const Tuning& tuning) {
+  if (!algorithm.has_levels()) return {};
+  const auto chosen = [](const Algorithm* wanted, Collective collective, std::string_view name) {
+    return wanted != nullptr ? wanted : &find_algorithm(collective, name);
+  };
+  const Collective collective = algorithm.collective;
+  return {chosen(tuning.inner, inner_collective(collective), algorithm.default_inner),
+          chosen(tuning.outer, collective, algorithm.default_outer)};
 }
 
 std::span<const Algorithm> catalogue() {
@@ -119,14 +166,15 @@ std::vector<const Algorithm*> parse_algorithms(Collective collective, std::strin
 
 LowerBound lower_bound(Collective collective, const Problem& problem, const CostModel& model) {
   if (problem.ranks == 1) return {};
-  if (collective == Collective::barrier) return {model.alpha_seconds, 0.0};
+  const double latency = model.alpha_seconds + model.overhead_seconds();
+  if (collective == Collective::barrier) return {latency, 0.0};
   if (problem.count == 0) return {};
   const double n = static_cast<double>(problem.bytes());
   const double share = n * (problem.ranks - 1) / problem.ranks;
   const bool moves_all = collective == Collective::broadcast || collective == Collective::reduce;
   const double moved = collective == Collective::allreduce ? 2 * share : moves_all ? n : share;
   const double reduced = reduces(collective) ? share : 0.0;
-  return {model.alpha_seconds,
+  return {latency,
           std::max(moved * model.beta_seconds_per_byte, reduced * model.gamma_seconds_per_byte)};
 }
 

@@ -98,10 +98,15 @@ struct Algorithm {
   /// Messages on the longest chain of dependent ones: the time for alpha = 1, beta = gamma = 0.
   int (*steps)(const Problem& problem);
 
+  /// As steps, but what a rank sends or receives at once is counted one by one. Null: one each a
+  /// step; see messages_of().
+  Messages (*messages)(const Problem& problem) = nullptr;
+
   /// Bytes that `rank` sends.
   std::size_t (*bytes_sent)(const Problem& problem, int rank);
 
-  /// Seconds until the last rank is done when all begin at once.
+  /// Seconds until the last rank is done when all begin at once, by alpha, beta and gamma alone;
+  /// predicted_seconds() adds the overheads.
   double (*seconds)(const Problem& problem, const CostModel& model);
 
   /// Whether steps, bytes and seconds are exact for this problem.
@@ -124,6 +129,15 @@ struct Algorithm {
   bool uses_radix = false;
   bool uses_group = false;
 
+  /// Of an algorithm of two levels: the names of what they run where Tuning::inner and outer leave
+  /// it open. Empty for all others.
+  std::string_view default_inner = {};
+  std::string_view default_outer = {};
+  bool has_levels() const { return !default_inner.empty(); }
+
+  /// Whether the parts it works on must follow each other without gaps (see Parts::select).
+  bool needs_adjacent_parts = false;
+
   /// Whether all messages at a time go from ranks r to r + 1, or all to r - 1, so that but one at a
   /// time leaves a group of consecutive ranks.
   bool between_neighbors = false;
@@ -133,9 +147,32 @@ struct Algorithm {
   double (*profile_seconds)(const Problem& problem, const CostProfile& profile) = nullptr;
 };
 
-/// The closed form of the time for links of two classes.
+/// Algorithm::messages, or one sent and one received a step.
+Messages messages_of(const Algorithm& algorithm, const Problem& problem);
+
+/// The closed form of the time with the overheads: those of one send and one receive are added to
+/// alpha, and those of what messages_of() counts beyond the steps to the sum. Without overheads
+/// this is Algorithm::seconds; with them it is never less than what replay() finds, but may be more
+/// even where that is exact, since overheads and latencies of different ranks overlap.
+double predicted_seconds(const Algorithm& algorithm, const Problem& problem,
+                         const CostModel& model);
+
+/// The same for links of two classes.
 double predicted_seconds(const Algorithm& algorithm, const Problem& problem,
                          const CostProfile& profile);
+
+/// What the inner level of a two-level algorithm runs: a reduce_scatter for an allreduce (and on
+/// the way back its mirror image), otherwise the collective itself.
+Collective inner_collective(Collective collective);
+
+/// The algorithms of the two levels.
+struct Levels {
+  const Algorithm* inner = nullptr;
+  const Algorithm* outer = nullptr;
+};
+
+/// Those that `tuning` names, otherwise the defaults; nulls for an algorithm without levels.
+Levels levels_of(const Algorithm& algorithm, const Tuning& tuning);
 
 /// All algorithms, grouped by collective.
 std::span<const Algorithm> catalogue();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 namespace tutti {
 namespace {
@@ -11,37 +12,34 @@ namespace {
 constexpr double equal_times = 1e-9;
 constexpr int most_radix = 64;
 
-double seconds_of(const Algorithm& algorithm, const Problem& problem, const Tuning& tuning,
-                  const CostProfile& profile) {
-  Problem tuned = problem;
-  tuned.tuning = tuning;
-  return predicted_seconds(algorithm, tuned, profile);
-}
-
-// Keeps the tuning with the smallest time, of equal ones the first.
+// Keeps the tuning with the smallest time, of equal ones the first; none where none is supported.
 class Best {
  public:
-  Best(const Algorithm& algorithm, const Problem& problem, const CostProfile& profile,
-       const Tuning& tuning)
-      : problem_(problem),
-        profile_(profile),
-        candidate_{&algorithm, tuning, seconds_of(algorithm, problem, tuning, profile)} {}
+  Best(const Algorithm& algorithm, const Problem& problem, const CostProfile& profile)
+      : problem_(problem), profile_(profile), candidate_{&algorithm, {}, 0.0} {}
 
-  /// Whether the tuning is better than all before.
+  /// Whether the tuning is supported, and better than all before.
   bool offer(const Tuning& tuning) {
-    const double seconds = seconds_of(*candidate_.algorithm, problem_, tuning, profile_);
-    if (!(seconds < candidate_.seconds * (1 - equal_times))) return false;
+    const Algorithm& algorithm = *candidate_.algorithm;
+    Problem tuned = problem_;
+    tuned.tuning = tuning;
+    if (!algorithm.supports(tuned)) return false;
+    const double seconds = predicted_seconds(algorithm, tuned, profile_);
+    if (found_ && !(seconds < candidate_.seconds * (1 - equal_times))) return false;
     candidate_.tuning = tuning;
     candidate_.seconds = seconds;
+    found_ = true;
     return true;
   }
 
+  bool found() const { return found_; }
   const Candidate& candidate() const { return candidate_; }
 
  private:
   const Problem& problem_;
   const CostProfile& profile_;
   Candidate candidate_;
+  bool found_ = false;
 };
 
 // The time is the sum of what grows with the segments and what shrinks with them: after doubling
@@ -81,15 +79,46 @@ std::vector<int> groups_of(const Algorithm& algorithm, const Problem& problem) {
   return groups.empty() ? std::vector{problem.tuning.group} : groups;
 }
 
-Candidate tuned(const Algorithm& algorithm, const Problem& problem, const CostProfile& profile) {
+// The best inner and outer for `tuning`'s groups. The times of the levels add up, and what one
+// supports does not depend on the other: so each can be sought for itself.
+Tuning with_levels(const Algorithm& algorithm, const Problem& problem, const CostProfile& profile,
+                   Tuning tuning) {
+  const Tuning& stated = problem.tuning;
+  const Levels levels = levels_of(algorithm, stated);
+  Best best(algorithm, problem, profile);
+  const auto offer = [&](const Algorithm* Tuning::*level, const Algorithm* first,
+                         Collective collective) {
+    tuning.*level = first;
+    best.offer(tuning);
+    if (stated.*level != nullptr) return;
+    for (const Algorithm* other : algorithms_of(collective)) {
+      tuning.*level = other;
+      best.offer(tuning);
+    }
+  };
+  tuning.outer = levels.outer;
+  offer(&Tuning::inner, levels.inner, inner_collective(algorithm.collective));
+  if (!best.found()) return tuning;
+  tuning = best.candidate().tuning;
+  offer(&Tuning::outer, levels.outer, algorithm.collective);
+  return best.candidate().tuning;
+}
+
+std::optional<Candidate> tuned(const Algorithm& algorithm, const Problem& problem,
+                               const CostProfile& profile) {
   const bool open_segments = algorithm.uses_segments && problem.tuning.segments == 0;
-  const int segments = open_segments ? 1 : problem.tuning.segments;
-  const std::vector<int> radices = radices_of(algorithm, problem);
-  const std::vector<int> groups = groups_of(algorithm, problem);
-  Best best(algorithm, problem, profile, {segments, radices.front(), groups.front()});
-  for (const int radix : radices) {
-    for (const int group : groups) best.offer({segments, radix, group});
+  Tuning tuning = problem.tuning;
+  if (open_segments) tuning.segments = 1;
+  Best best(algorithm, problem, profile);
+  for (const int radix : radices_of(algorithm, problem)) {
+    for (const int group : groups_of(algorithm, problem)) {
+      tuning.radix = radix;
+      tuning.group = group;
+      best.offer(algorithm.has_levels() ? with_levels(algorithm, problem, profile, tuning)
+                                        : tuning);
+    }
   }
+  if (!best.found()) return std::nullopt;
   if (open_segments) tune_segments(best, problem.count);
   return best.candidate();
 }
@@ -103,22 +132,26 @@ Candidate tuned(const Algorithm& algorithm, const Problem& problem, const CostPr
 
 Candidate follow(const Rule& rule, const Problem& problem, const CostProfile& profile) {
   Problem pinned = problem;
-  const auto pin = [](int& own, int wanted) {
-    if (wanted != 0) own = wanted;
+  const auto pin = [](auto& own, const auto& wanted) {
+    if (wanted) own = wanted;
   };
   pin(pinned.tuning.segments, rule.tuning.segments);
   pin(pinned.tuning.radix, rule.tuning.radix);
   pin(pinned.tuning.group, rule.tuning.group);
-  if (!rule.algorithm->supports(pinned)) refuse(rule, pinned);
-  return tuned(*rule.algorithm, pinned, profile);
+  pin(pinned.tuning.inner, rule.tuning.inner);
+  pin(pinned.tuning.outer, rule.tuning.outer);
+  const std::optional<Candidate> candidate = tuned(*rule.algorithm, pinned, profile);
+  if (!candidate) refuse(rule, pinned);
+  return *candidate;
 }
 
 std::vector<Candidate> candidates_of(Collective collective, const Problem& problem,
                                      const CostProfile& profile) {
   std::vector<Candidate> candidates;
   for (const Algorithm* algorithm : algorithms_of(collective)) {
-    if (!algorithm->supports(problem)) continue;
-    candidates.push_back(tuned(*algorithm, problem, profile));
+    if (const auto candidate = tuned(*algorithm, problem, profile)) {
+      candidates.push_back(*candidate);
+    }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
@@ -144,6 +177,10 @@ bool Rule::matches(Collective of, const Problem& problem) const {
 
 std::string describe(const Algorithm& algorithm, const Tuning& tuning) {
   std::string text(algorithm.name);
+  if (algorithm.has_levels() && (tuning.inner != nullptr || tuning.outer != nullptr)) {
+    const Levels levels = levels_of(algorithm, tuning);
+    text += fmt::format(", {} x {}", levels.inner->name, levels.outer->name);
+  }
   if (algorithm.uses_segments && tuning.segments != 0) {
     text += fmt::format(", {} segment{}", tuning.segments, tuning.segments == 1 ? "" : "s");
   }

@@ -31,18 +31,20 @@ using Rules = std::vector<Rule>;
 
 /// A table as CSV, whose first line names the columns, in any order:
 ///
-///   collective,min_bytes,max_bytes,min_ranks,max_ranks,algorithm,segments,radix,group
+///   collective,min_bytes,max_bytes,min_ranks,max_ranks,algorithm,segments,radix,group,inner,outer
 ///   # Small ones by a tree.
-///   allreduce,,65535,,,tree,,,
-///   allreduce,65536,,8,,hierarchical,,,4
+///   allreduce,,65535,,,tree,,,,,
+///   allreduce,65536,,8,,hierarchical,,,4,direct,
 ///
 /// Only collective and algorithm are required. An empty field is no limit, or the best tuning.
 /// Empty lines and what follows a # are skipped. `origin` names the table in errors and in
 /// Rule::origin. Throws Error(usage) with the line and what is wrong with it.
 Rules parse_rules(std::string_view text, std::string_view origin);
 
-/// "allreduce:ring;broadcast:binomial" as rules without limits. Throws Error(usage) that lists the
-/// valid collectives or algorithms, and begins with `origin`.
+/// "allreduce:ring;broadcast:binomial" as rules without limits; with the two levels of a
+/// hierarchical algorithm, "allreduce:hierarchical(direct,rabenseifner)". Throws Error(usage) that
+/// lists the valid collectives or algorithms, or names both algorithms of a collective that comes
+/// twice, and begins with `origin`.
 Rules parse_forced(std::string_view text, std::string_view origin);
 
 /// An algorithm with its best tuning.
@@ -64,16 +66,16 @@ struct Choice {
 /// The algorithm of the first rule that matches; otherwise the one whose closed form gives the
 /// smallest time (a bound counts like an exact form, and of those within 1e-9 the first in the
 /// catalogue wins). What problem.tuning leaves open is chosen by the closed form too: segments up
-/// to the elements there are, but at most `most_segments`, a radix up to 64 and a group among the
-/// divisors of N. Pure; cost: some hundred closed forms. Throws Error(usage) where a rule asks for
-/// what its algorithm does not support.
+/// to the elements there are, but at most `most_segments`, a radix up to 64, a group among the
+/// divisors of N, and the two levels. Pure; cost: some hundred closed forms. Throws Error(usage)
+/// where a rule asks for what its algorithm does not support.
 Choice choose(Collective collective, const Problem& problem, const CostProfile& profile,
               const Rules& rules = {});
 
 /// Each piece is a message with a cost of its own on a real machine, even where alpha is fitted 0.
 inline constexpr int most_segments = 1024;
 
-/// "ring" or "ring_segmented, 8 segments".
+/// "ring", "ring_segmented, 8 segments" or "hierarchical, direct x rabenseifner, groups of 8".
 std::string describe(const Algorithm& algorithm, const Tuning& tuning);
 
 }  // namespace tutti

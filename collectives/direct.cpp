@@ -11,18 +11,19 @@ void reduce_scatter_direct(Channel& channel, const Parts& data, Op op) {
   const Operation operation(channel, "reduce_scatter_direct", data.whole(), op, 1);
   if (size == 1) return;
   const Block own = data[rank];
-  const Scratch received(channel,
-                         {own.data, static_cast<std::size_t>(size - 1) * own.count, own.dtype});
-  const Parts others(received.block(), size - 1);
+  const Scratch scratch(channel,
+                        {own.data, static_cast<std::size_t>(size - 1) * own.count, own.dtype});
+  const Parts others(scratch.block(), size - 1);
   channel.next_step();
-  std::vector<Request> requests;
+  std::vector<Request> sent, received(static_cast<std::size_t>(size - 1));
   for (int i = 1; i < size; ++i) {
     const int to = (rank + i) % size, from = (rank - i + size) % size;
-    requests.push_back(channel.irecv(from, others[from < rank ? from : from - 1]));
-    requests.push_back(channel.isend(to, data[to]));
+    const int place = from < rank ? from : from - 1;
+    received[static_cast<std::size_t>(place)] = channel.irecv(from, others[place]);
+    sent.push_back(channel.isend(to, data[to]));
   }
-  for (const Request request : requests) channel.wait(request);
-  fold_in_order(channel, own, rank, others, op);
+  fold_in_order(channel, own, rank, others, received, op);
+  for (const Request request : sent) channel.wait(request);
 }
 
 void allgather_direct(Channel& channel, const Parts& data) {

@@ -9,9 +9,10 @@
 namespace tutti {
 
 /// Every rank sends part j to rank j and folds what it gets for its own part in the order x[0],
-/// x[1], ..., x[N-1], whatever arrives first: that of allreduce_naive, to the bit. Needs (N-1)/N n
-/// of scratch. Steps 1; bytes sent n - part(r); time a + (N-1)/N n (b + g). The first half of Open
-/// MPI's and DeepSpeed's one-node allreduce.
+/// x[1], ..., x[N-1], each as soon as it and those before it are there: the order of
+/// allreduce_naive, to the bit. Needs (N-1)/N n of scratch, where everything may arrive at once.
+/// Steps 1; bytes sent n - part(r); time a + (N-1)/N n (b + g). The first half of Open MPI's and
+/// DeepSpeed's one-node allreduce.
 void reduce_scatter_direct(Channel& channel, const Parts& data, Op op);
 
 /// Every rank sends its part to all others. Steps 1; bytes sent (N-1) part(r), which is (N-1)/N n

@@ -15,6 +15,18 @@ int one_step(const Problem& problem) {
   return steps_unless_empty(problem, problem.ranks > 1 ? 1 : 0);
 }
 
+int to_all_others(const Problem& problem) {
+  return steps_unless_empty(problem, problem.ranks - 1);
+}
+
+Messages one_phase_messages(const Problem& problem) {
+  return {to_all_others(problem), to_all_others(problem)};
+}
+
+Messages two_phases_messages(const Problem& problem) {
+  return {2 * to_all_others(problem), 2 * to_all_others(problem)};
+}
+
 std::size_t reduce_scatter_bytes(const Problem& problem, int rank) {
   return problem.bytes() - part_of(problem, rank);
 }
@@ -44,6 +56,7 @@ constexpr std::array entries = {
         .execute = [](Channel& c,
                       const Invocation& i) { allreduce_direct(c, i.data.whole(), i.op); },
         .steps = [](const Problem& p) { return 2 * one_step(p); },
+        .messages = two_phases_messages,
         .bytes_sent =
             [](const Problem& p, int rank) {
               return reduce_scatter_bytes(p, rank) + allgather_bytes(p, rank);
@@ -64,6 +77,7 @@ constexpr std::array entries = {
         .full_name = "allgather_direct",
         .execute = [](Channel& c, const Invocation& i) { allgather_direct(c, i.data); },
         .steps = one_step,
+        .messages = one_phase_messages,
         .bytes_sent = allgather_bytes,
         .seconds = allgather_seconds,
         .form = exact_for_two,
@@ -78,6 +92,7 @@ constexpr std::array entries = {
         .full_name = "reduce_scatter_direct",
         .execute = [](Channel& c, const Invocation& i) { reduce_scatter_direct(c, i.data, i.op); },
         .steps = one_step,
+        .messages = one_phase_messages,
         .bytes_sent = reduce_scatter_bytes,
         .seconds = reduce_scatter_seconds,
         .form = exact_for_two,
@@ -92,7 +107,7 @@ constexpr std::array entries = {
         .full_name = "reduce_scatter_pairwise",
         .execute = [](Channel& c,
                       const Invocation& i) { reduce_scatter_pairwise(c, i.data, i.op); },
-        .steps = [](const Problem& p) { return steps_unless_empty(p, p.ranks - 1); },
+        .steps = to_all_others,
         .bytes_sent = reduce_scatter_bytes,
         .seconds =
             [](const Problem& p, const CostModel& m) {

@@ -34,6 +34,7 @@ constexpr std::array entries = {
         .seconds_formula = "N/2 a + (N-1)/N n b",
         .source = "Chen, Zhang, Zhang, Yuan, HPC Asia 2005",
         .supported = "even N",
+        .needs_adjacent_parts = true,
     },
     Algorithm{
         .collective = Collective::alltoall,

@@ -264,6 +264,7 @@ class Parser {
 
 std::string GoalOperation::describe() const {
   const std::string place = fmt::format("rank {}, line {}: ", rank, line);
+  if (!label.empty()) return place + std::string(label);
   if (kind == Kind::calc) return fmt::format("{}calc of {} ns", place, seconds * 1e9);
   const auto name = [](long value) { return value < 0 ? "any" : std::to_string(value); };
   return fmt::format("{}{} {}, {} bytes, tag {}", place,

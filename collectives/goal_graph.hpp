@@ -19,6 +19,7 @@ struct GoalOperation {
   long tag = 0;                             ///< -1 receives any tag.
   std::size_t bytes = 0;                    ///< Of send and recv.
   double seconds = 0.0;                     ///< Of calc.
+  std::string_view label = {};              ///< Of calc: what it is, if nothing of GOAL.
   std::size_t line = 0;                     ///< In the text, from 1.
   std::vector<std::size_t> requires_end;    ///< Indices of operations that end before this starts.
   std::vector<std::size_t> requires_start;  ///< Of operations that start before this starts.
@@ -29,7 +30,7 @@ struct GoalOperation {
 
 struct GoalGraph {
   static constexpr int any = -1;
-  static constexpr int most_ranks = 1 << 20;
+  static constexpr int most_ranks = 1 << 16;
 
   int ranks = 0;
   std::vector<GoalOperation> operations;  ///< In the order of the text.

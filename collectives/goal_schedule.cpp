@@ -235,7 +235,7 @@ class Execution {
     }
     if (culprit < 0) return;
     throw Error(all_started ? ErrorKind::mismatch : ErrorKind::deadlock,
-                fmt::format("goal: no rank can go on; {}", fmt::join(blocked, "; ")), culprit);
+                fmt::format("no rank can go on; {}", fmt::join(blocked, "; ")), culprit);
   }
 
   const GoalGraph& graph_;

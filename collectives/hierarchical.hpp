@@ -5,8 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "collectives/channel.hpp"
-#include "collectives/parts.hpp"
+#include "collectives/catalogue.hpp"
 
 namespace tutti {
 
@@ -14,21 +13,18 @@ namespace tutti {
 /// largest divisor of `ranks` up to its square root.
 int default_group(int ranks);
 
-using ReduceScatterFunction = void (*)(Channel& channel, const Parts& data, Op op);
-using AllgatherFunction = void (*)(Channel& channel, const Parts& data);
-using AllreduceFunction = void (*)(Channel& channel, Block data, Op op);
-using BroadcastFunction = void (*)(Channel& channel, Block data, int root);
-
-/// What each level of allreduce_hierarchical runs.
+/// What the levels of allreduce_hierarchical run: algorithms of these collectives.
 struct AllreduceLevels {
-  ReduceScatterFunction reduce_scatter;  ///< Inner.
-  AllreduceFunction allreduce;           ///< Outer.
-  AllgatherFunction allgather;           ///< Inner.
+  const Algorithm& reduce_scatter;  ///< Inner.
+  const Algorithm& allreduce;       ///< Outer.
+  const Algorithm& allgather;       ///< Inner.
 };
 
 /// For all of these: N = g K ranks in K groups of `group` = g consecutive ones (programmer error
 /// unless g divides N). Rank r is number i = r mod g of group r / g; the ranks of the same number
-/// are the K of an outer collective. Steps, bytes and time are the sums of those of the levels.
+/// are the K of an outer collective. Any algorithm that supports g ranks serves as the inner level,
+/// any that supports K as the outer one; they run with their default tuning. Steps, bytes and time
+/// are the sums of those of the levels.
 
 /// Reduce_scatter in g parts within the groups; allreduce of part i between the groups; allgather
 /// within the groups. With rings: steps 2(g-1) + 2(K-1); bytes sent 2(N-1)/N n, of which 2(K-1)/K
@@ -41,18 +37,20 @@ void allreduce_hierarchical(Channel& channel, Block data, Op op, int group,
 /// trees: steps L(K) + L(g), L = ceil(log2); bytes sent n for each child; time (L(K) + L(g)) (a + n
 /// b).
 void broadcast_hierarchical(Channel& channel, Block data, int root, int group,
-                            BroadcastFunction inner, BroadcastFunction outer);
+                            const Algorithm& inner, const Algorithm& outer);
 
 /// Between the groups, parts i, i + g, i + 2g, ...; then within the groups, one group's parts after
 /// the other. With rings: steps K-1 + K(g-1) = N-1; bytes sent (N-1)/N n, of which (K-1)/N n
-/// between groups; time (N-1) (a + n/N b).
-void allgather_hierarchical(Channel& channel, const Parts& data, int group, AllgatherFunction inner,
-                            AllgatherFunction outer);
+/// between groups; time (N-1) (a + n/N b). An outer algorithm that needs adjacent parts
+/// works in memory of its own: K n/N bytes are copied besides.
+void allgather_hierarchical(Channel& channel, const Parts& data, int group, const Algorithm& inner,
+                            const Algorithm& outer);
 
 /// The mirror image: within the groups, one group's parts after the other; then between the groups,
 /// parts i, i + g, ... With rings: steps N-1; bytes sent (N-1)/N n; time (N-1) (a + n/N (b + g)).
+/// With an outer algorithm that needs adjacent parts, (K+1) n/N bytes are copied besides.
 void reduce_scatter_hierarchical(Channel& channel, const Parts& data, Op op, int group,
-                                 ReduceScatterFunction inner, ReduceScatterFunction outer);
+                                 const Algorithm& inner, const Algorithm& outer);
 
 /// The dimensions of allreduce_ring_multi: `group` first, unless it is 0, then the prime factors of
 /// the rest in ascending order. Programmer error unless `group` divides `ranks`.

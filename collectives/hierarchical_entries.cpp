@@ -1,18 +1,23 @@
+#include <algorithm>
 #include <array>
 
-#include "collectives/butterfly.hpp"
-#include "collectives/direct.hpp"
 #include "collectives/entries.hpp"
 #include "collectives/forms.hpp"
 #include "collectives/hierarchical.hpp"
-#include "collectives/ring.hpp"
-#include "collectives/tree.hpp"
 
 namespace tutti {
 namespace {
 
+int group_of(int ranks, const Tuning& tuning) {
+  return tuning.group == 0 ? default_group(ranks) : tuning.group;
+}
+
 int group_of(const Problem& problem) {
-  return problem.tuning.group == 0 ? default_group(problem.ranks) : problem.tuning.group;
+  return group_of(problem.ranks, problem.tuning);
+}
+
+int groups_of(const Problem& problem) {
+  return problem.ranks / group_of(problem);
 }
 
 bool group_divides(const Problem& problem) {
@@ -24,21 +29,45 @@ Problem among(const Problem& problem, int ranks, std::size_t count, int root = 0
   return {ranks, count, problem.element_bytes, root};
 }
 
-int groups_of(const Problem& problem) {
-  return problem.ranks / group_of(problem);
+// What the levels of the hierarchical algorithm of a collective run.
+template <Collective collective>
+Levels hierarchy(const Tuning& tuning) {
+  static const Algorithm& self = find_algorithm(collective, "hierarchical");
+  return levels_of(self, tuning);
+}
+
+// The allgather that takes the same way back as a reduce_scatter; of pairwise, which no allgather
+// mirrors, the ring does: as many messages, one after the other.
+const Algorithm& mirror_of(const Algorithm& reduce_scatter) {
+  if (reduce_scatter.name == "recursive_halving") {
+    static const Algorithm& doubling = find_algorithm(Collective::allgather, "recursive_doubling");
+    return doubling;
+  }
+  for (const Algorithm* allgather : algorithms_of(Collective::allgather)) {
+    if (allgather->name == reduce_scatter.name) return *allgather;
+  }
+  static const Algorithm& ring = find_algorithm(Collective::allgather, "ring");
+  return ring;
 }
 
 // One use of a catalogue entry on one level.
 struct Level {
   const Algorithm& algorithm;
   Problem problem;
-  int rank;    // That of whose bytes are asked for.
-  int stride;  // From one of its ranks to the next.
+  int rank;                      // That of whose bytes are asked for.
+  int stride;                    // From one of its ranks to the next.
+  std::size_t copied_bytes = 0;  // Before and after it, where its parts lie apart.
 };
+
+double seconds_of(const Level& level, const CostModel& model) {
+  return level.algorithm.seconds(level.problem, model) +
+         reduction_seconds(level.copied_bytes, model);
+}
 
 // The closed forms of an algorithm whose levels run one after the other are the sums of theirs.
 // `levels` gives those that `rank` takes part in; the root (rank 0, where there is none) takes part
-// in all of them, and has the largest parts.
+// in all of them, has the largest parts and is among the last to end each: so the sum is exact
+// where all its terms are.
 template <std::vector<Level> (*levels)(const Problem&, int rank), bool rooted = false>
 struct Sum {
   static std::vector<Level> longest(const Problem& problem) {
@@ -49,6 +78,14 @@ struct Sum {
     int sum = 0;
     for (const Level& level : longest(problem)) {
       sum += level.algorithm.steps(level.problem);
+    }
+    return sum;
+  }
+
+  static Messages messages(const Problem& problem) {
+    Messages sum;
+    for (const Level& level : longest(problem)) {
+      sum += messages_of(level.algorithm, level.problem);
     }
     return sum;
   }
@@ -64,7 +101,7 @@ struct Sum {
   static double seconds(const Problem& problem, const CostModel& model) {
     double sum = 0.0;
     for (const Level& level : longest(problem)) {
-      sum += level.algorithm.seconds(level.problem, model);
+      sum += seconds_of(level, model);
     }
     return sum;
   }
@@ -74,8 +111,8 @@ struct Sum {
     for (const Level& level : longest(problem)) {
       // Ranks of one level lie `stride` apart.
       const int span = level.stride * level.problem.ranks;
-      sum += level.algorithm.seconds(
-          level.problem, span == problem.ranks ? profile.among_first(span) : profile.within(span));
+      sum += seconds_of(level,
+                        span == problem.ranks ? profile.among_first(span) : profile.within(span));
     }
     return sum;
   }
@@ -88,53 +125,64 @@ struct Sum {
   }
 };
 
-struct LevelNames {
-  std::string_view inner;
-  std::string_view outer;
-};
-
-constexpr LevelNames ring_ring = {"ring", "ring"};
-constexpr LevelNames ring_tree = {"ring", "tree"};
-constexpr LevelNames direct_rabenseifner = {"direct", "rabenseifner"};
-
-template <const LevelNames& names>
 std::vector<Level> allreduce_levels(const Problem& problem, int rank) {
   const int group = group_of(problem), number = rank % group;
-  const Block whole = ghost_of(problem);
+  const Levels chosen = hierarchy<Collective::allreduce>(problem.tuning);
+  const std::size_t part = ghost_of(problem).part(number, group).count;
   const Problem inner = among(problem, group, problem.count);
-  return {
-      {find_algorithm(Collective::reduce_scatter, names.inner), inner, number, 1},
-      {find_algorithm(Collective::allreduce, names.outer),
-       among(problem, groups_of(problem), whole.part(number, group).count), rank / group, group},
-      {find_algorithm(Collective::allgather, names.inner), inner, number, 1}};
+  return {{*chosen.inner, inner, number, 1},
+          {*chosen.outer, among(problem, groups_of(problem), part), rank / group, group},
+          {mirror_of(*chosen.inner), inner, number, 1}};
 }
 
 std::vector<Level> broadcast_levels(const Problem& problem, int rank) {
   const int group = group_of(problem), root = problem.root;
-  const Algorithm& binomial = find_algorithm(Collective::broadcast, "binomial");
-  const Level inner = {binomial, among(problem, group, problem.count, root % group), rank % group,
-                       1};
+  const Levels chosen = hierarchy<Collective::broadcast>(problem.tuning);
+  const Level inner = {*chosen.inner, among(problem, group, problem.count, root % group),
+                       rank % group, 1};
   if (rank % group != root % group) return {inner};
-  return {{binomial, among(problem, groups_of(problem), problem.count, root / group), rank / group,
-           group},
-          inner};
+  const Problem outer = among(problem, groups_of(problem), problem.count, root / group);
+  return {{*chosen.outer, outer, rank / group, group}, inner};
 }
 
 // Of allgather and reduce_scatter, which do the same in another order.
 template <Collective collective>
 std::vector<Level> scattered_levels(const Problem& problem, int rank) {
   const int group = group_of(problem), groups = groups_of(problem);
-  const Algorithm& ring = find_algorithm(collective, "ring");
+  const Levels chosen = hierarchy<collective>(problem.tuning);
   const Parts parts(ghost_of(problem), problem.ranks);
-  std::size_t own = 0;
+  std::size_t line = 0;
   std::vector<Level> levels;
   for (int i = 0; i < groups; ++i) {
-    own += parts[i * group + rank % group].count;
-    levels.push_back(
-        {ring, among(problem, group, parts.range(i * group, group).count), rank % group, 1});
+    line += parts[i * group + rank % group].count;
+    const Problem inner = among(problem, group, parts.range(i * group, group).count);
+    levels.push_back({*chosen.inner, inner, rank % group, 1});
   }
-  levels.push_back({ring, among(problem, groups, own), rank / group, group});
+  Level outer = {*chosen.outer, among(problem, groups, line), rank / group, group};
+  if (chosen.outer->needs_adjacent_parts && group > 1 && groups > 1) {
+    // All parts of the line, and of a reduce_scatter the own one twice, each as large as the first.
+    const int copies = groups + (collective == Collective::reduce_scatter ? 1 : 0);
+    outer.copied_bytes = static_cast<std::size_t>(copies) * parts.largest_bytes();
+  }
+  levels.push_back(outer);
   return levels;
+}
+
+// With unequal parts, those that take the longest on one level need not do so on the other.
+template <Collective collective>
+Form scattered_form(const Problem& problem) {
+  return has_equal_parts(problem) ? Sum<scattered_levels<collective>>::form(problem) : Form::bound;
+}
+
+template <Collective collective, std::vector<Level> (*levels)(const Problem&, int rank)>
+bool levels_support(const Problem& problem) {
+  if (!group_divides(problem)) return false;
+  const Levels chosen = hierarchy<collective>(problem.tuning);
+  if (chosen.inner->collective != inner_collective(collective)) return false;
+  if (chosen.outer->collective != collective) return false;
+  const std::vector<Level> all = levels(problem, problem.root);
+  return std::all_of(all.begin(), all.end(),
+                     [](const Level& level) { return level.algorithm.supports(level.problem); });
 }
 
 std::vector<Level> ring_multi_levels(const Problem& problem, int rank) {
@@ -151,91 +199,66 @@ std::vector<Level> ring_multi_levels(const Problem& problem, int rank) {
   return levels;
 }
 
-constexpr auto run_reduce_scatter_ring = [](Channel& channel, const Parts& data, Op op) {
-  reduce_scatter_ring(channel, data, op);
-};
-constexpr auto run_allgather_ring = [](Channel& channel, const Parts& data) {
-  allgather_ring(channel, data);
-};
-constexpr auto run_allreduce_ring = [](Channel& channel, Block data, Op op) {
-  allreduce_ring(channel, data, op);
-};
-
-constexpr AllreduceLevels ring_ring_levels = {run_reduce_scatter_ring, run_allreduce_ring,
-                                              run_allgather_ring};
-constexpr AllreduceLevels ring_tree_levels = {run_reduce_scatter_ring, allreduce_tree,
-                                              run_allgather_ring};
-constexpr AllreduceLevels direct_rabenseifner_levels = {reduce_scatter_direct,
-                                                        allreduce_rabenseifner, allgather_direct};
-
 int group_of(const Channel& channel, const Invocation& invocation) {
-  return group_of(Problem{.ranks = channel.size(), .tuning = invocation.tuning});
+  return group_of(channel.size(), invocation.tuning);
 }
 
-template <const AllreduceLevels& levels>
 void execute_allreduce(Channel& channel, const Invocation& invocation) {
+  const Levels levels = hierarchy<Collective::allreduce>(invocation.tuning);
   allreduce_hierarchical(channel, invocation.data.whole(), invocation.op,
-                         group_of(channel, invocation), levels);
+                         group_of(channel, invocation),
+                         {*levels.inner, *levels.outer, mirror_of(*levels.inner)});
 }
+
+void execute_broadcast(Channel& channel, const Invocation& invocation) {
+  const Levels levels = hierarchy<Collective::broadcast>(invocation.tuning);
+  broadcast_hierarchical(channel, invocation.data.whole(), invocation.root,
+                         group_of(channel, invocation), *levels.inner, *levels.outer);
+}
+
+void execute_allgather(Channel& channel, const Invocation& invocation) {
+  const Levels levels = hierarchy<Collective::allgather>(invocation.tuning);
+  allgather_hierarchical(channel, invocation.data, group_of(channel, invocation), *levels.inner,
+                         *levels.outer);
+}
+
+void execute_reduce_scatter(Channel& channel, const Invocation& invocation) {
+  const Levels levels = hierarchy<Collective::reduce_scatter>(invocation.tuning);
+  reduce_scatter_hierarchical(channel, invocation.data, invocation.op,
+                              group_of(channel, invocation), *levels.inner, *levels.outer);
+}
+
+using AllreduceSum = Sum<allreduce_levels>;
+using BroadcastSum = Sum<broadcast_levels, true>;
+using AllgatherSum = Sum<scattered_levels<Collective::allgather>>;
+using ReduceScatterSum = Sum<scattered_levels<Collective::reduce_scatter>>;
+using RingMultiSum = Sum<ring_multi_levels>;
 
 constexpr std::string_view hierarchical_source = "Mikami et al., arXiv 1811.05233; Open MPI's HAN";
-constexpr std::string_view hierarchical_supported = "N that a group g divides";
+constexpr std::string_view hierarchical_supported =
+    "N that a group g divides, an inner for g ranks, an outer for N/g";
 
 constexpr std::array entries = {
     Algorithm{
         .collective = Collective::allreduce,
         .name = "hierarchical",
         .full_name = "allreduce_hierarchical",
-        .execute = execute_allreduce<ring_ring_levels>,
-        .steps = Sum<allreduce_levels<ring_ring>>::steps,
-        .bytes_sent = Sum<allreduce_levels<ring_ring>>::bytes_sent,
-        .seconds = Sum<allreduce_levels<ring_ring>>::seconds,
-        .form = Sum<allreduce_levels<ring_ring>>::form,
-        .supports = group_divides,
-        .steps_formula = "2(g-1) + 2(N/g-1)",
-        .bytes_formula = "2(N-1)/N n, 2(N/g-1)/N n between groups",
-        .seconds_formula = "2(g+N/g-2)a + 2(N-1)/N n b + (N-1)/N n g",
+        .execute = execute_allreduce,
+        .steps = AllreduceSum::steps,
+        .messages = AllreduceSum::messages,
+        .bytes_sent = AllreduceSum::bytes_sent,
+        .seconds = AllreduceSum::seconds,
+        .form = AllreduceSum::form,
+        .supports = levels_support<Collective::allreduce, allreduce_levels>,
+        .steps_formula = "inner's and its mirror's + outer's; rings: 2(g-1) + 2(N/g-1)",
+        .bytes_formula = "rings: 2(N-1)/N n, 2(N/g-1)/N n between groups",
+        .seconds_formula = "rings: 2(g+N/g-2)a + 2(N-1)/N n b + (N-1)/N n g",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
         .uses_group = true,
-        .profile_seconds = Sum<allreduce_levels<ring_ring>>::profile_seconds,
-    },
-    Algorithm{
-        .collective = Collective::allreduce,
-        .name = "hierarchical_tree",
-        .full_name = "allreduce_hierarchical_tree",
-        .execute = execute_allreduce<ring_tree_levels>,
-        .steps = Sum<allreduce_levels<ring_tree>>::steps,
-        .bytes_sent = Sum<allreduce_levels<ring_tree>>::bytes_sent,
-        .seconds = Sum<allreduce_levels<ring_tree>>::seconds,
-        .form = Sum<allreduce_levels<ring_tree>>::form,
-        .supports = group_divides,
-        .steps_formula = "2(g-1) + 2L, L = ceil(log2(N/g))",
-        .bytes_formula = "2(g-1)/g n + L n/g between groups",
-        .seconds_formula = "2(g-1+L)a + (2(g-1)+2L)/g n b + (g-1+L)/g n g",
-        .source = hierarchical_source,
-        .supported = hierarchical_supported,
-        .uses_group = true,
-        .profile_seconds = Sum<allreduce_levels<ring_tree>>::profile_seconds,
-    },
-    Algorithm{
-        .collective = Collective::allreduce,
-        .name = "hierarchical_direct",
-        .full_name = "allreduce_hierarchical_direct",
-        .execute = execute_allreduce<direct_rabenseifner_levels>,
-        .steps = Sum<allreduce_levels<direct_rabenseifner>>::steps,
-        .bytes_sent = Sum<allreduce_levels<direct_rabenseifner>>::bytes_sent,
-        .seconds = Sum<allreduce_levels<direct_rabenseifner>>::seconds,
-        .form = Sum<allreduce_levels<direct_rabenseifner>>::form,
-        .supports = group_divides,
-        .steps_formula = "2 + 2 log2(N/g), or 4 + 2 floor(log2(N/g))",
-        .bytes_formula = "2(N-1)/N n, 2(N/g-1)/N n between groups, or n/g more",
-        .seconds_formula =
-            "2(1+log2(N/g))a + 2(N-1)/N n b + (N-1)/N n g, or 2(a + n/g b) + n/g g more",
-        .source = hierarchical_source,
-        .supported = hierarchical_supported,
-        .uses_group = true,
-        .profile_seconds = Sum<allreduce_levels<direct_rabenseifner>>::profile_seconds,
+        .default_inner = "ring",
+        .default_outer = "ring",
+        .profile_seconds = AllreduceSum::profile_seconds,
     },
     Algorithm{
         .collective = Collective::allreduce,
@@ -246,9 +269,9 @@ constexpr std::array entries = {
               allreduce_ring_multi(c, i.data.whole(), i.op,
                                    ring_dimensions(c.size(), i.tuning.group));
             },
-        .steps = Sum<ring_multi_levels>::steps,
-        .bytes_sent = Sum<ring_multi_levels>::bytes_sent,
-        .seconds = Sum<ring_multi_levels>::seconds,
+        .steps = RingMultiSum::steps,
+        .bytes_sent = RingMultiSum::bytes_sent,
+        .seconds = RingMultiSum::seconds,
         .supports = group_divides,
         .steps_formula = "2(d1-1 + d2-1 + ...), N = d1 d2 ...",
         .bytes_formula = "2(N-1)/N n",
@@ -256,70 +279,71 @@ constexpr std::array entries = {
         .source = "Cho et al., MLSys 2019 (BlueConnect)",
         .supported = "any N, a group that divides it",
         .uses_group = true,
-        .profile_seconds = Sum<ring_multi_levels>::profile_seconds,
+        .profile_seconds = RingMultiSum::profile_seconds,
     },
     Algorithm{
         .collective = Collective::broadcast,
         .name = "hierarchical",
         .full_name = "broadcast_hierarchical",
-        .execute =
-            [](Channel& c, const Invocation& i) {
-              broadcast_hierarchical(c, i.data.whole(), i.root, group_of(c, i), broadcast_binomial,
-                                     broadcast_binomial);
-            },
-        .steps = Sum<broadcast_levels, true>::steps,
-        .bytes_sent = Sum<broadcast_levels, true>::bytes_sent,
-        .seconds = Sum<broadcast_levels, true>::seconds,
-        .supports = group_divides,
-        .steps_formula = "L(N/g) + L(g)",
-        .bytes_formula = "(L(N/g) + L(g)) n",
-        .seconds_formula = "(L(N/g) + L(g)) (a + n b)",
+        .execute = execute_broadcast,
+        .steps = BroadcastSum::steps,
+        .messages = BroadcastSum::messages,
+        .bytes_sent = BroadcastSum::bytes_sent,
+        .seconds = BroadcastSum::seconds,
+        .form = BroadcastSum::form,
+        .supports = levels_support<Collective::broadcast, broadcast_levels>,
+        .steps_formula = "outer's + inner's; binomial: L(N/g) + L(g)",
+        .bytes_formula = "binomial: (L(N/g) + L(g)) n",
+        .seconds_formula = "binomial: (L(N/g) + L(g)) (a + n b)",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
         .uses_group = true,
-        .profile_seconds = Sum<broadcast_levels, true>::profile_seconds,
+        .default_inner = "binomial",
+        .default_outer = "binomial",
+        .profile_seconds = BroadcastSum::profile_seconds,
     },
     Algorithm{
         .collective = Collective::allgather,
         .name = "hierarchical",
         .full_name = "allgather_hierarchical",
-        .execute =
-            [](Channel& c, const Invocation& i) {
-              allgather_hierarchical(c, i.data, group_of(c, i), run_allgather_ring,
-                                     run_allgather_ring);
-            },
-        .steps = Sum<scattered_levels<Collective::allgather>>::steps,
-        .bytes_sent = Sum<scattered_levels<Collective::allgather>>::bytes_sent,
-        .seconds = Sum<scattered_levels<Collective::allgather>>::seconds,
-        .supports = group_divides,
-        .steps_formula = "N-1, N/g-1 between groups",
-        .bytes_formula = "(N-1)/N n, (N/g-1)/N n between groups",
-        .seconds_formula = "(N-1)a + (N-1)/N n b",
+        .execute = execute_allgather,
+        .steps = AllgatherSum::steps,
+        .messages = AllgatherSum::messages,
+        .bytes_sent = AllgatherSum::bytes_sent,
+        .seconds = AllgatherSum::seconds,
+        .form = scattered_form<Collective::allgather>,
+        .supports = levels_support<Collective::allgather, scattered_levels<Collective::allgather>>,
+        .steps_formula = "outer's + N/g times inner's; rings: N-1",
+        .bytes_formula = "rings: (N-1)/N n, (N/g-1)/N n between groups",
+        .seconds_formula = "rings: (N-1)a + (N-1)/N n b",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
         .uses_group = true,
-        .profile_seconds = Sum<scattered_levels<Collective::allgather>>::profile_seconds,
+        .default_inner = "ring",
+        .default_outer = "ring",
+        .profile_seconds = AllgatherSum::profile_seconds,
     },
     Algorithm{
         .collective = Collective::reduce_scatter,
         .name = "hierarchical",
         .full_name = "reduce_scatter_hierarchical",
-        .execute =
-            [](Channel& c, const Invocation& i) {
-              reduce_scatter_hierarchical(c, i.data, i.op, group_of(c, i), run_reduce_scatter_ring,
-                                          run_reduce_scatter_ring);
-            },
-        .steps = Sum<scattered_levels<Collective::reduce_scatter>>::steps,
-        .bytes_sent = Sum<scattered_levels<Collective::reduce_scatter>>::bytes_sent,
-        .seconds = Sum<scattered_levels<Collective::reduce_scatter>>::seconds,
-        .supports = group_divides,
-        .steps_formula = "N-1, N/g-1 between groups",
-        .bytes_formula = "(N-1)/N n, (N/g-1)/N n between groups",
-        .seconds_formula = "(N-1)a + (N-1)/N n (b + g)",
+        .execute = execute_reduce_scatter,
+        .steps = ReduceScatterSum::steps,
+        .messages = ReduceScatterSum::messages,
+        .bytes_sent = ReduceScatterSum::bytes_sent,
+        .seconds = ReduceScatterSum::seconds,
+        .form = scattered_form<Collective::reduce_scatter>,
+        .supports = levels_support<Collective::reduce_scatter,
+                                   scattered_levels<Collective::reduce_scatter>>,
+        .steps_formula = "N/g times inner's + outer's; rings: N-1",
+        .bytes_formula = "rings: (N-1)/N n, (N/g-1)/N n between groups",
+        .seconds_formula = "rings: (N-1)a + (N-1)/N n (b + g)",
         .source = hierarchical_source,
         .supported = hierarchical_supported,
         .uses_group = true,
-        .profile_seconds = Sum<scattered_levels<Collective::reduce_scatter>>::profile_seconds,
+        .default_inner = "ring",
+        .default_outer = "ring",
+        .profile_seconds = ReduceScatterSum::profile_seconds,
     },
 };
 

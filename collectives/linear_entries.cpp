@@ -89,6 +89,10 @@ constexpr std::array entries = {
         .full_name = "gather_linear",
         .execute = [](Channel& c, const Invocation& i) { gather_linear(c, i.data, i.root); },
         .steps = one_step,
+        .messages =
+            [](const Problem& p) {
+              return Messages{one_step(p), linear_steps(p)};
+            },
         .bytes_sent =
             [](const Problem& p, int rank) {
               return rank == p.root ? 0 : part_bytes(p, rank, Partition::balanced);
@@ -106,6 +110,10 @@ constexpr std::array entries = {
         .full_name = "scatter_linear",
         .execute = [](Channel& c, const Invocation& i) { scatter_linear(c, i.data, i.root); },
         .steps = one_step,
+        .messages =
+            [](const Problem& p) {
+              return Messages{linear_steps(p), one_step(p)};
+            },
         .bytes_sent =
             [](const Problem& p, int rank) {
               return rank == p.root ? p.bytes() - part_bytes(p, rank, Partition::balanced) : 0;
@@ -123,6 +131,10 @@ constexpr std::array entries = {
         .full_name = "alltoall_linear",
         .execute = [](Channel& c, const Invocation& i) { alltoall_linear(c, i.data, i.source); },
         .steps = one_step,
+        .messages =
+            [](const Problem& p) {
+              return Messages{linear_steps(p), linear_steps(p)};
+            },
         .bytes_sent = [](const Problem& p, int) { return other_parts_bytes(p); },
         .seconds =
             [](const Problem& p, const CostModel& m) {

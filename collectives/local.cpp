@@ -41,10 +41,18 @@ void reduce_block(Channel& channel, Block target, Block source, Op op) {
   channel.charge(Work{Work::Kind::reduce, 0.0, target, source, op});
 }
 
-void fold_in_order(Channel& channel, Block own, int index, const Parts& others, Op op) {
-  for (int i = 1; i < index; ++i) reduce_block(channel, others[0], others[i], op);
-  if (index > 0) reduce_block(channel, own, others[0], op);
-  for (int i = index; i < others.size(); ++i) reduce_block(channel, own, others[i], op);
+void fold_in_order(Channel& channel, Block own, int index, const Parts& others,
+                   std::span<const Request> received, Op op) {
+  const auto arrived = [&](int i) {
+    channel.wait(received[static_cast<std::size_t>(i)]);
+    return others[i];
+  };
+  if (index > 0) {
+    const Block below = arrived(0);
+    for (int i = 1; i < index; ++i) reduce_block(channel, below, arrived(i), op);
+    reduce_block(channel, own, below, op);
+  }
+  for (int i = index; i < others.size(); ++i) reduce_block(channel, own, arrived(i), op);
 }
 
 void divide_block(Channel& channel, Block target, int divisor) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "collectives/channel.hpp"
 #include "collectives/parts.hpp"
@@ -16,8 +17,10 @@ void copy_block(Channel& channel, Block target, Block source);
 void reduce_block(Channel& channel, Block target, Block source, Op op);
 
 /// own = x[0], x[1], ... folded in this order, where `own` is x[index] and `others` hold the rest
-/// in order: the same bits whoever folds. Overwrites others[0].
-void fold_in_order(Channel& channel, Block own, int index, const Parts& others, Op op);
+/// in order: the same bits whoever folds. Overwrites others[0]. Waits for received[i] when
+/// others[i] is about to be folded.
+void fold_in_order(Channel& channel, Block own, int index, const Parts& others,
+                   std::span<const Request> received, Op op);
 
 /// target = target / divisor, for floating-point types.
 void divide_block(Channel& channel, Block target, int divisor);

@@ -65,6 +65,16 @@ Pipeline binary(const Problem& problem) {
   return {problem, problem.count, floor_log2(problem.ranks)};
 }
 
+// The children of an inner rank.
+int children_of(const Problem& problem) {
+  return std::min(2, problem.ranks - 1);
+}
+
+Messages binary_messages(const Problem& problem) {
+  const int steps = binary(problem).steps();
+  return {children_of(problem) * steps, steps};
+}
+
 std::size_t half_bytes(const Problem& problem, int half) {
   return (problem.count + (half == 0 ? 1 : 0)) / 2 * problem.element_bytes;
 }
@@ -77,6 +87,11 @@ Pipeline split_binary(const Problem& problem) {
 int split_binary_steps(const Problem& problem) {
   const int steps = split_binary(problem).steps();
   return steps == 0 ? 0 : steps + 1;
+}
+
+Messages split_binary_messages(const Problem& problem) {
+  const int steps = split_binary(problem).steps();
+  return steps == 0 ? Messages{} : Messages{children_of(problem) * steps + 1, steps + 1};
 }
 
 double split_binary_seconds(const Problem& problem, const CostModel& model) {
@@ -98,6 +113,12 @@ std::size_t split_binary_bytes(const Problem& problem, int rank) {
 
 Pipeline double_tree(const Problem& problem) {
   return {problem, (problem.count + 1) / 2, 2 * ceil_log2(problem.ranks)};
+}
+
+// A rank has at most two parents and two children in the two trees together.
+Messages double_tree_messages(const Problem& problem) {
+  const int messages = std::min(4, problem.ranks) * double_tree(problem).steps();
+  return {messages, messages};
 }
 
 std::size_t double_tree_bytes(const Problem& problem, int rank) {
@@ -156,6 +177,7 @@ constexpr std::array entries = {
               allreduce_double_tree(c, i.data.whole(), i.op, i.tuning.segments);
             },
         .steps = [](const Problem& p) { return double_tree(p).steps(); },
+        .messages = double_tree_messages,
         .bytes_sent = double_tree_bytes,
         .seconds = [](const Problem& p,
                       const CostModel& m) { return double_tree(p).seconds(4, 2, m); },
@@ -193,14 +215,13 @@ constexpr std::array entries = {
               broadcast_binary(c, i.data.whole(), i.root, i.tuning.segments);
             },
         .steps = [](const Problem& p) { return binary(p).steps(); },
+        .messages = binary_messages,
         .bytes_sent =
             [](const Problem& p, int rank) {
               return binary_place(rank, p.ranks, p.root).children.size() * p.bytes();
             },
-        .seconds =
-            [](const Problem& p, const CostModel& m) {
-              return binary(p).seconds(std::min(2, p.ranks - 1), 0, m);
-            },
+        .seconds = [](const Problem& p,
+                      const CostModel& m) { return binary(p).seconds(children_of(p), 0, m); },
         .form = always_bound,
         .steps_formula = "floor(log2 N)-1+m, m = segments",
         .bytes_formula = "2n",
@@ -217,6 +238,7 @@ constexpr std::array entries = {
               broadcast_split_binary(c, i.data.whole(), i.root, i.tuning.segments);
             },
         .steps = split_binary_steps,
+        .messages = split_binary_messages,
         .bytes_sent = split_binary_bytes,
         .seconds = split_binary_seconds,
         .form = always_bound,

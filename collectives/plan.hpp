@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/channel.hpp"
@@ -65,6 +66,9 @@ struct Plan {
 
   bool operator==(const Plan&) const = default;
 };
+
+/// "copy", "reduce", ...: the names that plans use.
+std::string_view name_of(Work::Kind kind);
 
 /// The plan as text, one event a line, for people and golden files: "rank 0 step 1 send to 1 bytes
 /// 24..32 (2 float32), request 1". A ghost's bytes begin at 0.

@@ -18,7 +18,8 @@ class Clock final : public PlanVisitor {
         now_seconds_(plan.programs.size(), 0.0),
         posted_seconds_(messages.size(), 0.0) {}
 
-  void posted(std::size_t program, std::size_t message, bool) override {
+  void posted(std::size_t program, std::size_t message, bool is_send) override {
+    if (is_send) now_seconds_[program] += model_.send_overhead_seconds;
     posted_seconds_[message] = std::max(posted_seconds_[message], now_seconds_[program]);
   }
 
@@ -27,7 +28,9 @@ class Clock final : public PlanVisitor {
     const auto bytes = static_cast<double>(recv.bytes());
     double& now = now_seconds_[program];
     now = std::max(now, end_seconds(message));
-    if (!is_send && recv.op != Op::replace) now += bytes * model_.gamma_seconds_per_byte;
+    if (is_send) return;
+    now += model_.receive_overhead_seconds;
+    if (recv.op != Op::replace) now += bytes * model_.gamma_seconds_per_byte;
   }
 
   void worked(std::size_t program, const PlanEvent& event) override {

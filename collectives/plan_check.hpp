@@ -30,16 +30,18 @@ struct PlanVolume {
 std::vector<PlanVolume> volumes(const Plan& plan);
 
 /// The time at which each rank ends, when every message is a rendezvous: it begins when both ends
-/// have posted it and takes alpha + bytes beta, whatever else is under way; a receive that reduces
-/// costs its rank bytes gamma when it is waited for, a copy or scale likewise. Throws
-/// Error(deadlock) that names who waits for whom if the plan cannot be executed. Cost: linear.
+/// have posted it and takes alpha + bytes beta, whatever else is under way. Posting a send keeps
+/// its rank busy for the send overhead first. A receive that is waited for keeps it busy for the
+/// receive overhead after the message, and for bytes gamma more if it reduces; a copy or scale
+/// costs bytes gamma, too. Throws Error(deadlock) that names who waits for whom if the plan cannot
+/// be executed. Cost: linear.
 std::vector<double> replay(const Plan& plan, const CostModel& model);
 
 /// When everything happens in replay(). The messages point into the plan.
 struct Timeline {
   std::vector<PlanMessage> messages;  ///< As match() gives them.
   std::vector<double> begin_seconds;  ///< By message: when both ends have posted it.
-  std::vector<double> end_seconds;    ///< By message, before any reduction.
+  std::vector<double> end_seconds;    ///< By message, before the receiver's part.
   std::vector<double> rank_seconds;   ///< By rank: replay().
 };
 

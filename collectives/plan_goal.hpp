@@ -22,9 +22,10 @@ std::string to_goal(const Plan& plan, double gamma_seconds_per_byte = 0.0);
 /// match, Error(deadlock) for what waits for itself.
 ///
 /// GOAL has a graph of dependencies per rank, a plan one sequence. The graph is executed once with
-/// `model` (messages are rendezvous as in replay(), and those of one ordered pair arrive in order;
-/// a calc keeps its rank busy), and each rank posts its messages in the order of that execution, as
-/// soon as what they require has been waited for, and waits for no more than that. Hence:
+/// `model` but its overheads (messages are rendezvous as in replay(), those of a pair stay in
+/// order; a calc keeps its rank busy), and each rank posts its messages in the order of that
+/// execution, as soon as what they require has been waited for, and waits for no more than that.
+/// Hence:
 ///
 /// * a plan has every dependency of the text, and executes on every substrate;
 /// * where the text's order of posts is forced by dependencies, as that of to_goal() is, nothing

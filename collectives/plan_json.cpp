@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 using Kind = PlanEvent::Kind;
 
 constexpr const char* format_name = "tutti plan 1";
-constexpr int most_ranks = 1 << 20;
+constexpr int most_ranks = 1 << 16;
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 50;
 
 std::string_view verb_of(const PlanEvent& event) {
@@ -27,19 +27,7 @@ std::string_view verb_of(const PlanEvent& event) {
     case Kind::work:
       break;
   }
-  switch (event.work) {
-    case Work::Kind::copy:
-      return "copy";
-    case Work::Kind::reduce:
-      return "reduce";
-    case Work::Kind::scale:
-      return "scale";
-    case Work::Kind::scratch:
-      return "scratch";
-    case Work::Kind::compute:
-      break;
-  }
-  return "compute";
+  return name_of(event.work);
 }
 
 Json event_json(const PlanEvent& event) {

@@ -228,6 +228,7 @@ class Translation {
     }
     const bool folds = event.op != Op::replace;
     step.type = folds ? "rrc" : "r";
+    if (folds) step.source = step.target;  // The runtime adds its own source, not the sender's.
     gpu(rank).add(-1, event.peer, step, folds ? step.target : Chunks{}, step.target);
   }
 

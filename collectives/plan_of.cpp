@@ -24,6 +24,7 @@ Promise promise_of(const Algorithm& algorithm, const Problem& problem) {
   promise.ranks = problem.ranks;
   promise.count = problem.count;
   promise.root = problem.root;
+  promise.out_of_place = algorithm.collective == Collective::alltoall;
   return promise;
 }
 

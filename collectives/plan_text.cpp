@@ -1,8 +1,6 @@
 #include "collectives/plan.hpp"
 
 namespace tutti {
-namespace {
-
 std::string_view name_of(Work::Kind kind) {
   switch (kind) {
     case Work::Kind::copy:
@@ -19,6 +17,8 @@ std::string_view name_of(Work::Kind kind) {
   return "unknown";
 }
 
+namespace {
+
 std::string place(PlanAddress address, std::size_t bytes) {
   const std::string range =
       fmt::format("bytes {}..{}", address.offset_bytes, address.offset_bytes + bytes);
@@ -27,8 +27,8 @@ std::string place(PlanAddress address, std::size_t bytes) {
 }
 
 std::string elements(const PlanEvent& event) {
-  const std::string text = fmt::format("({} {})", event.count, tutti::name_of(event.dtype));
-  return event.op == Op::replace ? text : fmt::format("{} {}", text, tutti::name_of(event.op));
+  const std::string text = fmt::format("({} {})", event.count, name_of(event.dtype));
+  return event.op == Op::replace ? text : fmt::format("{} {}", text, name_of(event.op));
 }
 
 std::string event_text(const PlanEvent& event) {

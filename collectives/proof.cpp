@@ -52,8 +52,10 @@ class Prover final : public PlanVisitor {
         heard_in_(hears_ ? messages.size() : 0) {
     for (int rank = 0; rank < promise.ranks; ++rank) {
       std::vector<bool>& heard = heard_[static_cast<std::size_t>(rank)];
-      heard.assign(static_cast<std::size_t>(promise.ranks), false);
-      heard[static_cast<std::size_t>(rank)] = true;
+      if (hears_) {
+        heard.assign(static_cast<std::size_t>(promise.ranks), false);
+        heard[static_cast<std::size_t>(rank)] = true;
+      }
       contribute(rank);
     }
   }
@@ -129,16 +131,17 @@ class Prover final : public PlanVisitor {
 
  private:
   [[noreturn]] void fail(int rank, std::size_t element, int step, const std::string& what) const {
+    const std::string place = step == 0 ? "" : fmt::format(" (step {})", step);
     throw Error(
         ErrorKind::mismatch,
-        fmt::format("proof: {} on {} ranks: element {} of rank {} {} (step {})",
-                    name_of(promise_.collective), promise_.ranks, element, rank, what, step),
+        fmt::format("proof: {} on {} ranks: {} {} of rank {} {}{}", name_of(promise_.collective),
+                    promise_.ranks, promise_.unit, element, rank, what, place),
         rank);
   }
 
   Region region_of(PlanAddress address, const PlanEvent& event) const {
     // A ghost is nowhere.
-    const std::size_t count = event.ghost ? 0 : event.count;
+    const std::size_t count = event.ghost ? 0 : event.bytes() / promise_.element_bytes;
     return {address.buffer, address.offset_bytes / promise_.element_bytes, count};
   }
 
@@ -194,17 +197,24 @@ class Prover final : public PlanVisitor {
       const Symbol folded = symbols_.fold(own, message[i]);
       if (folded == unset) {
         fail(rank, region.first + i, step,
-             fmt::format("holds {} and cannot absorb {} of element {}", symbols_.text_of(own),
-                         symbols_.text_of(message[i]), symbols_.element_of(message[i])));
+             fmt::format("holds {} and cannot absorb {} of {} {}", text_of(own),
+                         text_of(message[i]), promise_.unit, symbols_.element_of(message[i])));
       }
       own = folded;
     }
   }
 
-  void contribute(int rank, const Region& region) {
+  // The rank's own contribution to the elements of `region`.
+  void contribute(int rank, Region region) {
+    const std::size_t first = region.first;
+    if (promise_.out_of_place) {
+      const bool is_part =
+          promise_.collective == Collective::allgather || promise_.collective == Collective::gather;
+      region = {1, is_part ? 0 : first, region.count};
+    }
     const std::span<Cell> cells = cells_of(rank, region);
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      cells[i].value = symbols_.contribution(rank, region.first + i);
+      cells[i].value = symbols_.contribution(rank, first + i);
     }
   }
 
@@ -215,6 +225,7 @@ class Prover final : public PlanVisitor {
       case Collective::allreduce:
       case Collective::reduce_scatter:
       case Collective::reduce:
+      case Collective::alltoall:
         return contribute(rank, whole);
       case Collective::broadcast:
       case Collective::scatter:
@@ -223,8 +234,6 @@ class Prover final : public PlanVisitor {
       case Collective::allgather:
       case Collective::gather:
         return contribute(rank, part_of(promise_, rank));
-      case Collective::alltoall:
-        return contribute(rank, {1, 0, promise_.count});
       case Collective::barrier:
         return;
     }
@@ -233,15 +242,32 @@ class Prover final : public PlanVisitor {
   // Throws unless the rank's elements of `region` are what `expected` says of each.
   template <typename Expected>
   void check_region(int rank, const Region& region, const Expected& expected) {
-    const std::span<const Cell> cells = read(rank, region, 0);
+    const bool is_part = promise_.collective == Collective::reduce_scatter ||
+                         promise_.collective == Collective::scatter;
+    const std::size_t first = promise_.out_of_place && is_part ? 0 : region.first;
+    const std::span<const Cell> cells = cells_of(rank, {region.buffer, first, region.count});
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const Symbol value = cells[i].value;
-      const std::size_t element = region.first + i;
-      if (expected(value, element)) continue;
-      fail(rank, element, 0,
-           fmt::format("ends as {} of element {}", symbols_.text_of(value),
-                       symbols_.element_of(value)));
+      if (cells[i].value == unset) fail(rank, first + i, 0, "was never written");
+      if (expected(cells[i].value, region.first + i)) continue;
+      fail(rank, first + i, 0, describe_result(cells[i].value, region.first + i));
     }
+  }
+
+  std::string describe_result(Symbol value, std::size_t element) const {
+    const std::string text = fmt::format("ends as {} of {} {}", text_of(value), promise_.unit,
+                                         symbols_.element_of(value));
+    if (!reduces(promise_.collective) || symbols_.element_of(value) != element) return text;
+    const int missing = symbols_.missing_from(value);
+    if (missing < 0) return text + ", unlike on other ranks";
+    return fmt::format("{} and lacks the contribution of rank {}", text, missing);
+  }
+
+  // Of what many ranks contributed to, the order does not help.
+  std::string text_of(Symbol value) const {
+    if (value == unset) return "unset";
+    const int contributions = symbols_.contributions_of(value);
+    if (contributions <= 64) return symbols_.text_of(value);
+    return fmt::format("the sum of {} ranks", contributions);
   }
 
   void check_reduced(int rank, const Region& region) {
@@ -250,7 +276,7 @@ class Prover final : public PlanVisitor {
       if (symbols_.element_of(value) != element || !symbols_.is_complete(value)) return false;
       Symbol& result = results_[element];
       if (result == unset) result = value;
-      return result == value;
+      return result == value || !promise_.same_folds;
     });
   }
 

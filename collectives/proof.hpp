@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/catalogue.hpp"
@@ -11,8 +12,9 @@
 
 namespace tutti {
 
-/// What one collective promises. Buffer 0 of the plan is every rank's `data`, buffer 1 its `source`
-/// for alltoall; `counts` are the elements of each part, empty for equal parts.
+/// What one collective promises. Buffer 0 of the plan is every rank's `data`; out of place, what a
+/// rank contributes is in buffer 1 instead, and a single part, contributed or promised, begins its
+/// buffer. `counts` are the elements of each part, empty for equal parts.
 struct Promise {
   Collective collective = Collective::allreduce;
   int ranks = 1;
@@ -20,6 +22,9 @@ struct Promise {
   std::size_t element_bytes = 4;
   int root = 0;
   std::vector<std::size_t> counts = {};
+  bool out_of_place = false;
+  bool same_folds = true;  ///< Where the same is promised to all, it is the very same fold.
+  std::string_view unit = "element";  ///< What an element is called in errors.
 };
 
 /// What the proof found out about one part of the result (or about all of it, where the collective
@@ -36,9 +41,8 @@ struct FoldTree {
 ///
 /// * no element is read before it was written,
 /// * no fold absorbs a contribution twice or mixes different elements,
-/// * at the end every rank holds exactly what the collective promises, and where it promises the
-/// same
-///   to all ranks, the very same fold of it, hence the same bits,
+/// * at the end every rank holds exactly what the collective promises; with `same_folds`, where the
+///   same is promised to all ranks, the very same fold of it, hence the same bits,
 /// * for a barrier, no rank ends before it has heard, directly or not, from every other.
 ///
 /// Cost: linear in the elements moved, and N bits for each fold.

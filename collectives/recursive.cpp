@@ -11,19 +11,22 @@
 namespace tutti {
 namespace {
 
-// The exchange of one round: `data` goes to all others of a group, theirs arrive in `others`.
-void exchange_in_group(Channel& channel, const std::vector<int>& group, int self, Block data,
-                       const Parts& others) {
+// One round: `data` goes to all others of a group, theirs arrive in `others` and are folded. The
+// next one is sent to first, so that no two send to the same one at once.
+void fold_group(Channel& channel, const std::vector<int>& group, int self, Block data,
+                const Parts& others, Op op) {
   channel.next_step();
-  std::vector<Request> sent, received;
-  for (int i = 0; i < static_cast<int>(group.size()); ++i) {
-    if (i == self) continue;
-    const int peer = group[static_cast<std::size_t>(i)];
-    sent.push_back(channel.isend(peer, data));
-    received.push_back(channel.irecv(peer, others[i < self ? i : i - 1]));
+  const int members = static_cast<int>(group.size());
+  const auto rank_of = [&](int member) { return group[static_cast<std::size_t>(member)]; };
+  std::vector<Request> sent, received(group.size() - 1);
+  for (int i = 1; i < members; ++i) {
+    const int to = (self + i) % members, from = (self - i + members) % members;
+    const int place = from < self ? from : from - 1;
+    sent.push_back(channel.isend(rank_of(to), data));
+    received[static_cast<std::size_t>(place)] = channel.irecv(rank_of(from), others[place]);
   }
-  for (const Request request : received) channel.wait(request);
   for (const Request request : sent) channel.wait(request);
+  fold_in_order(channel, data, self, others, received, op);
 }
 
 }  // namespace
@@ -78,8 +81,7 @@ void allreduce_recursive_multiplying(Channel& channel, Block data, Op op, int ra
     const Scratch received(
         channel, {data.data, static_cast<std::size_t>(members - 1) * data.count, data.dtype});
     const Parts others(received.block(), members - 1);
-    exchange_in_group(channel, group, digit, data, others);
-    fold_in_order(channel, data, digit, others, op);
+    fold_group(channel, group, digit, data, others, op);
     distance *= members;
   }
   if (all.is_paired(rank)) channel.send(rank - 1, data);

@@ -42,7 +42,7 @@ Participants multiplying_participants(const Problem& problem) {
 }
 
 // Messages that a participant sends to the others of its groups.
-int multiplying_messages(const Problem& problem) {
+int exchanged_messages(const Problem& problem) {
   const std::vector<int> radices = radices_of(problem);
   return std::accumulate(radices.begin(), radices.end(), -static_cast<int>(radices.size()));
 }
@@ -53,17 +53,24 @@ int multiplying_steps(const Problem& problem) {
                             static_cast<int>(radices_of(problem).size()) + (has_surplus ? 2 : 0));
 }
 
+Messages multiplying_messages(const Problem& problem) {
+  const bool has_surplus = multiplying_participants(problem).surplus > 0;
+  const int messages =
+      steps_unless_empty(problem, exchanged_messages(problem) + (has_surplus ? 2 : 0));
+  return {messages, messages};
+}
+
 std::size_t multiplying_bytes(const Problem& problem, int rank) {
   const Participants all = multiplying_participants(problem);
   const int messages =
-      all.is_surplus(rank) ? 1 : multiplying_messages(problem) + (all.is_paired(rank) ? 1 : 0);
+      all.is_surplus(rank) ? 1 : exchanged_messages(problem) + (all.is_paired(rank) ? 1 : 0);
   return static_cast<std::size_t>(messages) * problem.bytes();
 }
 
 double multiplying_seconds(const Problem& problem, const CostModel& model) {
   if (problem.count == 0) return 0.0;
   const std::size_t exchanged =
-      static_cast<std::size_t>(multiplying_messages(problem)) * problem.bytes();
+      static_cast<std::size_t>(exchanged_messages(problem)) * problem.bytes();
   const bool has_surplus = multiplying_participants(problem).surplus > 0;
   return messages_seconds(static_cast<int>(radices_of(problem).size()), exchanged, model) +
          reduction_seconds(exchanged, model) +
@@ -104,6 +111,7 @@ constexpr std::array entries = {
               allreduce_recursive_multiplying(c, i.data.whole(), i.op, i.tuning.radix);
             },
         .steps = multiplying_steps,
+        .messages = multiplying_messages,
         .bytes_sent = multiplying_bytes,
         .seconds = multiplying_seconds,
         .form = multiplying_form,

@@ -30,9 +30,9 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-constexpr std::array<std::string_view, 9> columns = {"collective", "min_bytes", "max_bytes",
-                                                     "min_ranks",  "max_ranks", "algorithm",
-                                                     "segments",   "radix",     "group"};
+constexpr std::array<std::string_view, 11> columns = {
+    "collective", "min_bytes", "max_bytes", "min_ranks", "max_ranks", "algorithm",
+    "segments",   "radix",     "group",     "inner",     "outer"};
 
 [[noreturn]] void fail(const std::string& where, const std::string& what) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", where, what));
@@ -103,10 +103,33 @@ void check_header(const std::vector<std::string_view>& header, const std::string
   }
 }
 
-void check_used(const Rule& rule, std::string_view column, int value, bool is_used) {
-  if (value == 0 || is_used) return;
+void check_used(const Rule& rule, std::string_view column, bool is_stated, bool is_used) {
+  if (!is_stated || is_used) return;
   fail(rule.origin, fmt::format("{} {} has no {}, expected an empty field",
                                 name_of(rule.collective), rule.algorithm->name, column));
+}
+
+// The algorithms that the levels of a two-level one run; an empty name leaves one open.
+void parse_levels(Rule& rule, std::string_view inner, std::string_view outer) {
+  if (!inner.empty()) {
+    rule.tuning.inner = &find_algorithm(inner_collective(rule.collective), inner);
+  }
+  if (!outer.empty()) rule.tuning.outer = &find_algorithm(rule.collective, outer);
+}
+
+// "ring", or with its two levels "hierarchical(direct,rabenseifner)".
+void parse_forced_algorithm(Rule& rule, std::string_view text) {
+  const std::size_t bracket = std::min(text.find('('), text.size());
+  const std::string_view name = trimmed(text.substr(0, bracket));
+  rule.algorithm = &find_algorithm(rule.collective, name);
+  if (bracket == text.size()) return;
+  const std::vector<std::string_view> levels = split(text.substr(bracket + 1), ',');
+  if (!rule.algorithm->has_levels() || levels.size() != 2 || !levels[1].ends_with(')')) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("'{}': expected an algorithm of two levels as NAME(INNER,OUTER)", text));
+  }
+  parse_levels(rule, levels[0], trimmed(levels[1].substr(0, levels[1].size() - 1)));
 }
 
 Rule parse_rule(const Fields& fields) {
@@ -127,9 +150,16 @@ Rule parse_rule(const Fields& fields) {
   if (rule.min_bytes > rule.max_bytes || rule.min_ranks > rule.max_ranks) {
     fail(rule.origin, "the smallest is above the largest, so that it never matches");
   }
-  check_used(rule, "segments", rule.tuning.segments, rule.algorithm->uses_segments);
-  check_used(rule, "radix", rule.tuning.radix, rule.algorithm->uses_radix);
-  check_used(rule, "group", rule.tuning.group, rule.algorithm->uses_group);
+  check_used(rule, "segments", rule.tuning.segments != 0, rule.algorithm->uses_segments);
+  check_used(rule, "radix", rule.tuning.radix != 0, rule.algorithm->uses_radix);
+  check_used(rule, "group", rule.tuning.group != 0, rule.algorithm->uses_group);
+  for (const std::string_view level : {"inner", "outer"}) {
+    check_used(rule, level, !fields.text(level).empty(), rule.algorithm->has_levels());
+  }
+  parse_at(rule.origin, [&] {
+    parse_levels(rule, fields.text("inner"), fields.text("outer"));
+    return true;
+  });
   return rule;
 }
 
@@ -169,11 +199,18 @@ Rules parse_forced(std::string_view text, std::string_view origin) {
     }
     Rule rule;
     rule.origin = origin;
-    rules.push_back(parse_at(rule.origin, [&] {
+    parse_at(rule.origin, [&] {
       rule.collective = parse_collective(trimmed(pair.substr(0, colon)));
-      rule.algorithm = &find_algorithm(rule.collective, trimmed(pair.substr(colon + 1)));
-      return rule;
-    }));
+      parse_forced_algorithm(rule, trimmed(pair.substr(colon + 1)));
+      return true;
+    });
+    for (const Rule& earlier : rules) {
+      if (earlier.collective != rule.collective) continue;
+      fail(rule.origin,
+           fmt::format("{} is forced twice, to {} and to {}, expected one algorithm",
+                       name_of(rule.collective), earlier.algorithm->name, rule.algorithm->name));
+    }
+    rules.push_back(rule);
   }
   return rules;
 }

@@ -35,6 +35,11 @@ int steps(const Problem& problem) {
 }
 
 template <const Algorithm& (*allgather)()>
+Messages messages(const Problem& problem) {
+  return messages_of(scatter(), from_root(problem)) += messages_of(allgather(), from_root(problem));
+}
+
+template <const Algorithm& (*allgather)()>
 std::size_t bytes_sent(const Problem& problem, int rank) {
   const int v = (rank - problem.root + problem.ranks) % problem.ranks;
   return scatter().bytes_sent(from_root(problem), v) +
@@ -62,6 +67,7 @@ constexpr std::array entries = {
         .execute = [](Channel& c,
                       const Invocation& i) { broadcast_scatter_ring(c, i.data.whole(), i.root); },
         .steps = steps<ring>,
+        .messages = messages<ring>,
         .bytes_sent = bytes_sent<ring>,
         .seconds = seconds<ring>,
         .form = form<ring>,
@@ -79,6 +85,7 @@ constexpr std::array entries = {
               broadcast_scatter_recursive_doubling(c, i.data.whole(), i.root);
             },
         .steps = steps<recursive_doubling>,
+        .messages = messages<recursive_doubling>,
         .bytes_sent = bytes_sent<recursive_doubling>,
         .seconds = seconds<recursive_doubling>,
         .form = form<recursive_doubling>,

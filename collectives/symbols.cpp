@@ -28,6 +28,14 @@ bool Symbols::overlap(Symbol a, Symbol b) const {
   return false;
 }
 
+int Symbols::missing_from(Symbol symbol) const {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const auto bit = static_cast<std::size_t>(rank);
+    if ((sets_[index(symbol) * words_ + bit / 64] >> bit % 64 & 1) == 0) return rank;
+  }
+  return -1;
+}
+
 Symbol Symbols::fold(Symbol a, Symbol b) {
   if (a == unset || b == unset || element_of(a) != element_of(b)) return unset;
   const auto [low, high] = std::minmax(a, b);

@@ -33,6 +33,12 @@ class Symbols {
   /// True where every rank has contributed.
   bool is_complete(Symbol symbol) const { return nodes_[index(symbol)].contributions == ranks_; }
 
+  /// How many ranks have contributed.
+  int contributions_of(Symbol symbol) const { return nodes_[index(symbol)].contributions; }
+
+  /// The first rank that has not contributed, -1 where all have.
+  int missing_from(Symbol symbol) const;
+
   /// True where the two values hold a contribution of the same rank.
   bool overlap(Symbol a, Symbol b) const;
 

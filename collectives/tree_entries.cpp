@@ -45,16 +45,23 @@ std::size_t broadcast_knomial_bytes(const Problem& problem, int rank) {
   return children * problem.bytes();
 }
 
-// Only the last round may have fewer than k - 1 children a rank.
-double broadcast_knomial_seconds(const Problem& problem, const CostModel& model) {
-  if (problem.count == 0) return 0.0;
+// What the root sends. Only in the last round may that be fewer than k - 1.
+int knomial_sends(const Problem& problem) {
   const std::int64_t k = knomial_radix(problem.tuning.radix);
-  double seconds = 0.0;
+  std::int64_t sends = 0;
   for (std::int64_t distance = 1; distance < problem.ranks; distance *= k) {
-    const auto sends = std::min(k - 1, (problem.ranks - 1) / distance);
-    seconds += message_seconds(static_cast<std::size_t>(sends) * problem.bytes(), model);
+    sends += std::min(k - 1, (problem.ranks - 1) / distance);
   }
-  return seconds;
+  return steps_unless_empty(problem, static_cast<int>(sends));
+}
+
+Messages knomial_messages(const Problem& problem) {
+  return {knomial_sends(problem), knomial_steps(problem)};
+}
+
+double broadcast_knomial_seconds(const Problem& problem, const CostModel& model) {
+  const auto sends = static_cast<std::size_t>(knomial_sends(problem));
+  return messages_seconds(knomial_steps(problem), sends * problem.bytes(), model);
 }
 
 bool has_radix(const Problem& problem) {
@@ -74,6 +81,13 @@ std::size_t subtree_bytes(const Problem& problem, int rank) {
 // The root's parts but its own pass through its port, in L messages.
 double gather_binomial_seconds(const Problem& problem, const CostModel& model) {
   return messages_seconds(ceil_log2(problem.ranks), other_parts_bytes(problem), model);
+}
+
+// From another root, a range that wraps around is two messages, unless it is a single part.
+Messages gather_binomial_messages(const Problem& problem) {
+  const int steps = binomial_steps(problem);
+  const int messages = problem.root == 0 || steps == 0 ? steps : 2 * steps - 1;
+  return {messages, messages};
 }
 
 // Otherwise parts differ, or ranges wrap around.
@@ -127,6 +141,7 @@ constexpr std::array entries = {
               broadcast_knomial(c, i.data.whole(), i.root, i.tuning.radix);
             },
         .steps = knomial_steps,
+        .messages = knomial_messages,
         .bytes_sent = broadcast_knomial_bytes,
         .seconds = broadcast_knomial_seconds,
         .form = always_bound,
@@ -161,6 +176,7 @@ constexpr std::array entries = {
         .full_name = "gather_binomial",
         .execute = [](Channel& c, const Invocation& i) { gather_binomial(c, i.data, i.root); },
         .steps = binomial_steps,
+        .messages = gather_binomial_messages,
         .bytes_sent = [](const Problem& p,
                          int rank) { return rank == p.root ? 0 : subtree_bytes(p, rank); },
         .seconds = gather_binomial_seconds,
@@ -176,6 +192,7 @@ constexpr std::array entries = {
         .full_name = "scatter_binomial",
         .execute = [](Channel& c, const Invocation& i) { scatter_binomial(c, i.data, i.root); },
         .steps = binomial_steps,
+        .messages = gather_binomial_messages,
         .bytes_sent =
             [](const Problem& p, int rank) {
               return subtree_bytes(p, rank) - part_bytes(p, rank, Partition::balanced);

@@ -1,5 +1,7 @@
 #include "experiments/bench.hpp"
 
+#include <optional>
+
 #include "exec/fork_world.hpp"
 #include "experiments/choosing.hpp"
 #include "experiments/transport.hpp"
@@ -23,11 +25,13 @@ std::string describe(const Repetitions& repetitions) {
 
 bool bench(const BenchFlags& flags, Output& output) {
   check_ranks(flags.question.ranks, most_real_ranks);
-  const Rules rules = load_rules(flags.question.rules);
+  const Rules rules = load_rules(flags.question);
   const Question question = ask(flags.question, flags.question.ranks, rules);
   parse_transport(flags.transport, {Transport::shm});
   TraceFile trace("");
-  ForkWorld world(question.ranks, {.timeout_seconds = flags.timeout_seconds});
+  ForkWorld all(flags.question.ranks, {.timeout_seconds = flags.timeout_seconds});
+  std::optional<GroupWorld> group;
+  World& world = among(all, question.members, group);
   Meter meter(world, question.largest_bytes(), question.jobs_per_count(), flags.repetitions, trace);
   trace.open(flags.trace);
 
@@ -39,7 +43,7 @@ bool bench(const BenchFlags& flags, Output& output) {
   rows.comment(fmt::format("time: {}; buffers of zeros, results checked apart",
                            describe(flags.repetitions)));
   rows.comment(note);
-  rows.comment(describe_left_out(question.left_out, question.ranks));
+  rows.comment(question.describe_left_out());
   CostProfile profile;
   if (question.automatic) {
     profile = measure_profile(world, question.dtype, question.op, question.largest_bytes());
@@ -63,6 +67,7 @@ bool bench(const BenchFlags& flags, Output& output) {
       row.substrate = flags.transport;
       if (checks) row.wrong = wrong[k];
       row.add_note(note);
+      row.add_note(question.describe_parts());
       row.add_note(describe(jobs[k].accumulate));
       rows.write(row);
     }

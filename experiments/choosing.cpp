@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "collectives/run.hpp"
+#include "experiments/files.hpp"
 #include "experiments/fit.hpp"
 
 namespace tutti {
@@ -18,34 +17,39 @@ constexpr std::size_t largest_fitted_bytes = 16 << 20;
 }  // namespace
 
 const char* const auto_help =
-    R"(--algo auto takes the algorithm, segments, radix and group with the smallest predicted time:
-of all closed forms, given alpha, beta and gamma (simulate: the topology's, within groups of ranks
-and between them; bench: a fit to a measurement before the first row). It may stand beside names:
---algo auto,ring. Its rows have algo "auto", and the segments, radix and group it took; with it, all
-rows also have
+    R"(--algo auto takes the algorithm and its tuning (segments, radix, group, inner and
+outer) with the smallest predicted time: of all closed forms, given alpha, beta and gamma (simulate:
+the topology's, within groups of ranks and between them; bench: a fit to a measurement before the
+first row). It may stand beside names: --algo auto,ring. Its rows have algo "auto", and the tuning
+it took; with it, all rows also have
   chosen         the algorithm that auto took; null for named algorithms, as the next ones
   chosen_by      "model", or the rule that was followed: "TUTTI_ALGO", "rules.csv line 4"
   predicted_us   by the closed form
   candidates_us  only in JSON: the prediction of every algorithm, the fastest first
-TUTTI_ALGO="allreduce:ring;broadcast:binomial" forces what auto takes, --rules FILE pins it by size
-and ranks; with either, --algo is auto unless algorithms are named. FILE is CSV, the first rule that
-matches wins, limits are inclusive, empty ones none, # begins a comment:
-  collective,min_bytes,max_bytes,min_ranks,max_ranks,algorithm,segments,radix,group
-  allreduce,,65535,,,tree,,,
-  allreduce,65536,,8,,hierarchical,,,4)";
+TUTTI_ALGO="allreduce:hierarchical(direct,ring);broadcast:binomial" forces what auto takes, in
+brackets the inner and outer levels of a hierarchical algorithm; --rules FILE pins it by size
+and ranks; with either, --algo is auto unless algorithms are named. Where only named ones run,
+TUTTI_ALGO is not read and --rules refused. FILE is CSV, the first rule that matches wins, limits
+are inclusive, empty ones none, # begins a comment:
+  collective,min_bytes,max_bytes,min_ranks,max_ranks,algorithm,segments,radix,group,inner,outer
+  allreduce,,65535,,,tree,,,,,
+  allreduce,65536,,8,,hierarchical,,,4,direct,)";
 
-Rules load_rules(const std::string& file) {
+Rules load_rules(const QuestionFlags& flags) {
+  const bool chooses =
+      flags.algorithms == QuestionFlags().algorithms || names_auto(flags.algorithms);
+  if (!chooses) {
+    if (flags.rules.empty()) return {};
+    throw Error(ErrorKind::usage,
+                fmt::format("--rules {}: with --algo {} nothing is chosen; add auto to it",
+                            flags.rules, flags.algorithms));
+  }
   Rules rules;
   if (const char* forced = std::getenv(force_variable)) {
     rules = parse_forced(forced, force_variable);
   }
-  if (file.empty()) return rules;
-  std::ifstream stream(file);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream) {
-    throw Error(ErrorKind::usage, fmt::format("--rules {}: cannot be read", file));
-  }
-  const Rules table = parse_rules(text, file);
+  if (flags.rules.empty()) return rules;
+  const Rules table = parse_rules(read_file(flags.rules), flags.rules);
   rules.insert(rules.end(), table.begin(), table.end());
   return rules;
 }
@@ -76,7 +80,11 @@ std::string describe(const CostProfile& profile) {
   if (profile.group > 1) {
     text += fmt::format(" ({} within groups of {})", links(profile.inner), profile.group);
   }
-  return fmt::format("{}, gamma {:.4f} ns/B", text, profile.outer.gamma_seconds_per_byte * 1e9);
+  text += fmt::format(", gamma {:.4f} ns/B", profile.outer.gamma_seconds_per_byte * 1e9);
+  if (profile.outer.overhead_seconds() == 0.0) return text;
+  return text + fmt::format(", {:.2f} us a send, {:.2f} us a receive",
+                            profile.outer.send_overhead_seconds * 1e6,
+                            profile.outer.receive_overhead_seconds * 1e6);
 }
 
 std::vector<Job> jobs_of(const Question& question, std::size_t count, const CostProfile& profile,
@@ -89,7 +97,9 @@ std::vector<Job> jobs_of(const Question& question, std::size_t count, const Cost
           .op = question.op,
           .root = question.root,
           .accumulate = question.accumulate,
-          .tuning = question.tuning};
+          .tuning = question.tuning,
+          .part_counts = {},
+          .choice = {}};
   job.choice = choose(question.collective, job.problem(question.ranks), profile, rules);
   job.algorithm = job.choice->chosen.algorithm;
   job.tuning = job.choice->chosen.tuning;

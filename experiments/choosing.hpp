@@ -15,9 +15,10 @@ extern const char* const auto_help;
 /// The environment variable that forces algorithms: "allreduce:ring;broadcast:binomial".
 inline constexpr const char* force_variable = "TUTTI_ALGO";
 
-/// The rules of TUTTI_ALGO, then those of the file; "" is no file. Throws Error(usage) for what
-/// cannot be understood or read.
-Rules load_rules(const std::string& file);
+/// The rules of TUTTI_ALGO, then those of the file. None, and TUTTI_ALGO is not read, where the
+/// flags name algorithms without auto. Throws Error(usage) for what cannot be understood and for a
+/// file of rules that nothing would follow, Error(system) for one that cannot be read.
+Rules load_rules(const QuestionFlags& flags);
 
 /// As ask(), but where no algorithms are named, a rule for the collective makes it automatic.
 Question ask(const QuestionFlags& flags, int ranks, const Rules& rules);

@@ -31,9 +31,27 @@ std::vector<int> sample_of(int ranks) {
   return sample;
 }
 
-double gamma_of(const Host& host) {
-  if (!host.reduction_bytes_per_second) return 0.0;
-  return 1.0 / (*host.reduction_bytes_per_second * host.speed);
+// What a host takes for its own part of a message; nothing for the network's.
+CostModel own_costs_of(const Host& host) {
+  const auto& speed = host.reduction_bytes_per_second;
+  return {.gamma_seconds_per_byte = speed ? 1.0 / (*speed * host.speed) : 0.0,
+          .send_overhead_seconds = host.send_overhead_seconds / host.speed,
+          .receive_overhead_seconds = host.receive_overhead_seconds / host.speed};
+}
+
+// The smaller, or the larger, of each of a host's own costs.
+void take_best(CostModel& model, const CostModel& own) {
+  const auto lower = [](double& value, double other) { value = std::min(value, other); };
+  lower(model.gamma_seconds_per_byte, own.gamma_seconds_per_byte);
+  lower(model.send_overhead_seconds, own.send_overhead_seconds);
+  lower(model.receive_overhead_seconds, own.receive_overhead_seconds);
+}
+
+void take_worst(CostModel& model, const CostModel& own) {
+  const auto raise = [](double& value, double other) { value = std::max(value, other); };
+  raise(model.gamma_seconds_per_byte, own.gamma_seconds_per_byte);
+  raise(model.send_overhead_seconds, own.send_overhead_seconds);
+  raise(model.receive_overhead_seconds, own.receive_overhead_seconds);
 }
 
 const Host& host_of(const Shape& shape, int rank) {
@@ -114,13 +132,20 @@ Cluster load_cluster(const ClusterFlags& flags, int ranks) {
   return cluster;
 }
 
+Shape among(const Shape& shape, const std::vector<int>& members) {
+  Shape part = shape;
+  if (members.empty()) return part;
+  part.placement.clear();
+  for (const int member : members) part.placement.push_back(shape.host_of(member));
+  return part;
+}
+
 CostModel cost_model(const Shape& shape, int ranks) {
-  CostModel best{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
-                 std::numeric_limits<double>::infinity()};
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  CostModel best{infinity, infinity, infinity, infinity, infinity};
   const std::vector<int> sample = sample_of(ranks);
   for (const int from : sample) {
-    best.gamma_seconds_per_byte =
-        std::min(best.gamma_seconds_per_byte, gamma_of(host_of(shape, from)));
+    take_best(best, own_costs_of(host_of(shape, from)));
     for (const int to : sample) {
       if (to == from) continue;
       const CostModel cost = cost_between(shape, from, to);
@@ -164,10 +189,10 @@ CostProfile cost_profile(const Shape& shape, int ranks) {
     raise_to(profile.outer, profile.inner);
   }
   for (int rank = 0; rank < ranks; ++rank) {
-    profile.outer.gamma_seconds_per_byte =
-        std::max(profile.outer.gamma_seconds_per_byte, gamma_of(host_of(shape, rank)));
+    const CostModel own = own_costs_of(host_of(shape, rank));
+    take_worst(profile.outer, own);
+    take_worst(profile.inner, own);
   }
-  profile.inner.gamma_seconds_per_byte = profile.outer.gamma_seconds_per_byte;
   return profile;
 }
 

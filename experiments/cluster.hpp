@@ -25,9 +25,13 @@ struct Cluster {
   int ranks = 1;
 };
 
-/// Reads the file; `ranks` 0 means all there is room for. Throws ShapeError, and Error(usage) for
-/// more ranks than there is room for, a straggler that is no rank, or an unknown model.
+/// Reads the file; `ranks` 0 means all there is room for. Throws ShapeError, Error(usage) for more
+/// ranks than there is room for, a straggler that is no rank, or an unknown model, and
+/// Error(system) for a file that cannot be read.
 Cluster load_cluster(const ClusterFlags& flags, int ranks);
+
+/// The same shape with rank r where rank members[r] was; none: all as they are.
+Shape among(const Shape& shape, const std::vector<int>& members);
 
 /// The best that any two ranks have: what lower bounds and explanations are made of.
 CostModel cost_model(const Shape& shape, int ranks);

@@ -18,6 +18,18 @@ using Command = std::function<bool(Output&)>;
 inline constexpr auto exit_codes =
     "\nExit codes: 0 good, 1 a result is wrong, 2 usage, 3 operating error.";
 
+struct ClusterFlags;
+struct ShapeChanges;
+
+/// --topology, --set, --fail, --straggle and --model.
+void add_cluster(CLI::App& app, ClusterFlags& flags);
+
+/// --set and --fail.
+void add_changes(CLI::App& app, ShapeChanges& changes);
+
+/// What the values of add_cluster()'s flags look like, for --help.
+extern const char* const cluster_help;
+
 /// Each adds its flags, help and examples to `app`.
 Command add_explain(CLI::App& app);
 Command add_catalogue(CLI::App& app);

@@ -22,6 +22,9 @@ namespace {
 constexpr auto collective_names =
     "allreduce, broadcast, allgather, reduce_scatter, reduce, gather, scatter, alltoall or barrier";
 
+// Few enough that the parts of all ranks add up to a size.
+constexpr std::size_t most_part_count = std::size_t{1} << 40;
+
 // Flags as typed that need a look before they are used.
 struct Typed {
   std::string format = "table";
@@ -35,7 +38,7 @@ struct Typed {
   double timeout_seconds() const { return static_cast<double>(timeout_milliseconds) / 1e3; }
 };
 
-void add_tuning(CLI::App& app, Tuning& tuning) {
+void add_tuning(CLI::App& app, Tuning& tuning, LevelNames& levels) {
   const auto add = [&](const char* flag, int& value, const std::string& what) {
     app.add_option(flag, value, what + " (0: the algorithm's own default)")
         ->check(CLI::Range(0, 1'000'000))
@@ -44,7 +47,14 @@ void add_tuning(CLI::App& app, Tuning& tuning) {
   add("--segments", tuning.segments, "Pieces that pipelined algorithms cut the buffer into");
   add("--radix", tuning.radix, "Fan-out of k-nomial trees and exchanges");
   add("--group", tuning.group, "Ranks of one inner group of hierarchical algorithms");
+  app.add_option("--inner", levels.inner,
+                 "What hierarchical algorithms run within the groups: any algorithm of the "
+                 "collective, for allreduce a reduce_scatter and its mirror image (default: ring, "
+                 "for broadcast binomial)");
+  app.add_option("--outer", levels.outer,
+                 "What they run between the groups: any algorithm of the collective");
 }
+
 // The parser itself takes "-2" for a very large number.
 const CLI::Validator not_negative(
     [](const std::string& text) {
@@ -59,37 +69,42 @@ const CLI::Validator not_empty(
     },
     "", "not_empty");
 
+// One of a list; the parser itself takes "" for 0.
+const CLI::Validator whole_number(
+    [](const std::string& text) {
+      const bool is_number =
+          !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+      return is_number ? "" : fmt::format("'{}' is no number, expected 0 or more", text);
+    },
+    "", "whole_number");
+
 void add_question(CLI::App& app, QuestionFlags& flags) {
   app.add_option("--algo,--algorithms", flags.algorithms,
                  "Algorithms, comma-separated, or all; in bench and simulate also auto; an unknown "
                  "name lists the valid ones")
       ->capture_default_str();
-  app.add_option("-b,--minbytes", flags.sweep.minimum, "Smallest size (binary K, M, G)")
-      ->capture_default_str();
-  app.add_option("-e,--maxbytes", flags.sweep.maximum, "Largest size")->capture_default_str();
+  CLI::Option* const smallest =
+      app.add_option("-b,--minbytes", flags.sweep.minimum, "Smallest size (binary K, M, G)")
+          ->capture_default_str();
+  CLI::Option* const largest =
+      app.add_option("-e,--maxbytes", flags.sweep.maximum, "Largest size")->capture_default_str();
   CLI::Option* const factor =
       app.add_option("-f,--stepfactor", flags.sweep.factor, "Factor between sizes")
           ->check(not_negative)
           ->capture_default_str();
-  app.add_option("-i,--stepbytes", flags.sweep.step, "Increment between sizes, instead of -f")
+  CLI::Option* const increment =
+      app.add_option("-i,--stepbytes", flags.sweep.step, "Increment between sizes, instead of -f")
+          ->check(not_empty)
+          ->excludes(factor);
+  app.add_option("--sizes", flags.sweep.sizes, "Sizes, comma-separated, instead of -b -e -f -i")
       ->check(not_empty)
-      ->excludes(factor);
-  app.add_option("--sizes", flags.sweep.sizes, "Sizes, comma-separated, instead of -b -e -f")
-      ->check(not_empty);
+      ->excludes(smallest, largest, factor, increment);
   app.add_option("-d,--dtype,--datatype", flags.dtype, "Element type")->capture_default_str();
   app.add_option("-o,--op", flags.op, "Reduction: sum, product, min, max, average")
       ->capture_default_str();
   app.add_option("-r,--root", flags.root, "Root of a broadcast, reduce, gather or scatter")
       ->capture_default_str();
-  add_tuning(app, flags.tuning);
-}
-
-void add_cluster(CLI::App& app, ClusterFlags& flags) {
-  app.add_option("--topology", flags.topology, "The cluster's shape, a YAML file")->required();
-  app.add_option("--set", flags.settings, "KEY=VALUE in place of the file's, such as hosts=64")
-      ->allow_extra_args(false);
-  app.add_option("--model", flags.model, "Network model: alpha_beta or lv08")
-      ->capture_default_str();
+  add_tuning(app, flags.tuning, flags.levels);
 }
 
 void add_repetitions(CLI::App& app, Repetitions& flags) {
@@ -122,9 +137,27 @@ void add_trace(CLI::App& app, std::string& file) {
   app.add_option("--trace", file, "Write one JSON line per finished request to this file");
 }
 
+// Returns --counts.
+CLI::Option* add_parts(CLI::App& app, std::vector<int>& members,
+                       std::vector<std::size_t>& part_counts) {
+  const auto add = [&](const char* flag, auto& numbers, const char* what) {
+    return app.add_option(flag, numbers, what)
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(whole_number);
+  };
+  add("--members", members,
+      "The ranks that take part, comma-separated, in this order; the others are idle");
+  return add("--counts", part_counts,
+             "Elements of each rank's part, comma-separated: the v-form of a collective")
+      ->check(CLI::Range(std::size_t{0}, most_part_count));
+}
+
 void add_rows(CLI::App& app, QuestionFlags& question, Typed& typed) {
   app.add_option("COLLECTIVE", question.collective, collective_names)->required();
   add_question(app, question);
+  add_parts(app, question.members, question.part_counts)
+      ->excludes("--sizes", "-b", "-e", "-f", "-i");
   app.add_option("--rules", question.rules, "A CSV file that pins what --algo auto takes");
   app.add_option("-c,--check", typed.check, "1: check results, 0: do not")
       ->check(CLI::Range(0, 1))
@@ -149,7 +182,8 @@ Command add_verify(CLI::App& app) {
       ->check(not_negative)
       ->capture_default_str();
   app.add_flag("--json", flags->json, "Print JSON");
-  add_tuning(app, flags->tuning);
+  add_tuning(app, flags->tuning, flags->levels);
+  add_parts(app, flags->members, flags->part_counts);
   add_timeout(app, *typed,
               "Milliseconds that a rank may wait before it fails; simulated ones, for each of the "
               "cases, with --transport sim");
@@ -159,7 +193,9 @@ Command add_verify(CLI::App& app) {
 Examples:
   tutti verify
   tutti verify --ranks 8 --dtype all
-  tutti verify --transport sim --json)" +
+  tutti verify --transport sim --json
+  tutti verify --ranks 4 --members 3,1,2
+  tutti verify --ranks 4 --counts 3,0,5,2)" +
              "\n" + exit_codes);
   return [flags, typed](Output& output) {
     flags->timeout_seconds = typed->timeout_seconds();
@@ -183,6 +219,8 @@ Examples:
   tutti bench allreduce --algo ring,tree --sizes 1K,1M,16M --json
   tutti bench broadcast --algo knomial --radix 4 --root 1 --format csv > broadcast.csv
   tutti bench alltoall --ranks 4
+  tutti bench allgather --ranks 4 --counts 3000,0,5000,2000
+  tutti bench allreduce --ranks 4 --members 3,1,2
   tutti bench allreduce --algo auto,ring
   TUTTI_ALGO="allreduce:ring;broadcast:binomial" tutti bench allreduce)" +
              "\n" + exit_codes);
@@ -208,7 +246,8 @@ Command add_simulate(CLI::App& app) {
           ->default_str("");
   add_trace(app, flags->trace);
   add_repetitions(app, typed->unused);
-  app.footer(std::string(rows_help) + "\n\n" + auto_help + "\n\n" + trace_help + R"(
+  app.footer(std::string(rows_help) + "\n\n" + auto_help + "\n\n" + cluster_help + "\n\n" +
+             trace_help + R"(
 
 Simulated time is deterministic: -n and -w are accepted and change nothing, p50 and p99 equal time.
 Blocks have no memory unless -c 1 asks for real data, checked; wrong is n/a without it.
@@ -221,7 +260,8 @@ Examples:
   tutti simulate allreduce --topology topologies/star.yaml
   tutti simulate allreduce --topology topologies/star.yaml --set hosts=64 --algo ring -e 1G
   tutti simulate broadcast --topology topologies/star.yaml --ranks 4 --model lv08 --json
-  tutti simulate allreduce --topology topologies/star.yaml --algo hierarchical --group 4
+  tutti simulate allreduce --topology topologies/star.yaml --algo hierarchical --group 4 \
+      --inner direct --outer rabenseifner
   tutti simulate allreduce --topology topologies/star.yaml --algo auto --rules rules.csv)" +
              "\n" + exit_codes);
   return [flags, typed, timeout](Output& output) {
@@ -243,8 +283,9 @@ Command add_crossover(CLI::App& app) {
   app.add_flag("--measure", flags->measure, "Also measure between real processes on this machine");
   add_repetitions(app, flags->repetitions);
   add_timeout(app, *typed);
+  add_trace(app, flags->trace);
   app.add_flag("--json", flags->json, "Print JSON");
-  app.footer(std::string(crossover_help) + R"(
+  app.footer(std::string(crossover_help) + "\n\n" + cluster_help + "\n\n" + trace_help + R"(
 
 Examples:
   tutti crossover --topology topologies/star.yaml --ranks 4
@@ -320,6 +361,7 @@ Examples:
   add("catalogue", "List all algorithms with their costs, and prove them", add_catalogue);
   add("explain", "Show what an algorithm does step by step, or export it", add_explain);
   add("replay", "Time a plan from a file on a simulated cluster", add_replay);
+  add("topo", "Look at cluster shapes, check them, import and export them", add_topo);
 
   try {
     app.parse(argc, argv);
@@ -338,7 +380,7 @@ Examples:
     return complain(
         (word.empty() ? "no command given" : fmt::format("unknown {} '{}'", kind, word)) +
             "\ntutti: the commands are verify, bench, simulate, crossover, catalogue, "
-            "explain and replay; see --help",
+            "explain, replay and topo; see --help",
         usage_error);
   }
   return execute(chosen);

@@ -7,6 +7,7 @@
 
 #include "exec/fork_world.hpp"
 #include "experiments/bench.hpp"
+#include "experiments/files.hpp"
 #include "experiments/fit.hpp"
 #include "experiments/survey.hpp"
 #include "experiments/transport.hpp"
@@ -15,10 +16,13 @@ namespace tutti {
 
 const char* const crossover_help =
     R"(For each size: the time of each algorithm in microseconds, the winner, by how much it beats
-the second, and why, by their closed forms: latency (fewer messages in a row) or bandwidth (fewer
-bytes moved or reduced in a row, as a multiple of the size n); "not in the model" where these favour
+the second, and why, by their closed forms: latency (fewer messages in a row), overhead (fewer of
+them sent and received one by one, some at once) or bandwidth (fewer bytes moved or reduced in a
+row, as a multiple of the size n); "not in the model" where these favour
 the second, so something else decides, such as contention. Crossovers between two sizes are
-bisected to 1 %, then interpolated. Without --algo: ring and tree for allreduce, else all.
+bisected to 1 %, then interpolated. Without --algo: ring and tree for allreduce, else all. Named
+algorithms are compared and none is chosen, so TUTTI_ALGO is not read. A trace (--trace) is of the
+simulated runs, one after the other.
 
 With --measure the same is also measured between real processes on this machine: the median of 5
 runs' medians of alternating repetitions; there a winner counts as beaten when another takes a tenth
@@ -95,19 +99,24 @@ std::string reason(const Study& study, const Sample& sample) {
   const Problem problem{study.question.ranks, sample.count, bytes_of(study.question.dtype),
                         study.question.root, study.question.tuning};
   if (sample.margin() < shown_margin) return fmt::format("as fast as {}", second.name);
-  const double alpha = study.model.alpha_seconds;
+  const CostModel& all = study.model;
   const auto gain = [&](const CostModel& model) {
-    return second.seconds(problem, model) - winner.seconds(problem, model);
+    return predicted_seconds(second, problem, model) - predicted_seconds(winner, problem, model);
   };
-  const double whole_gain = gain(study.model);
-  const double predicted_seconds = winner.seconds(problem, study.model);
-  if (std::abs(whole_gain) < shown_margin * predicted_seconds) {
+  const double whole_gain = gain(all);
+  if (std::abs(whole_gain) < shown_margin * predicted_seconds(winner, problem, all)) {
     return fmt::format("not in the model, where it is as fast as {}", second.name);
   }
   if (whole_gain < 0.0) return "not in the model";
-  const double latency = gain({alpha, 0.0, 0.0});
-  const double moved = gain({0.0, study.model.beta_seconds_per_byte, 0.0});
-  const double reduced = gain({0.0, 0.0, study.model.gamma_seconds_per_byte});
+  const double latency = gain({.alpha_seconds = all.alpha_seconds});
+  const double moved = gain({.beta_seconds_per_byte = all.beta_seconds_per_byte});
+  const double reduced = gain({.gamma_seconds_per_byte = all.gamma_seconds_per_byte});
+  const double overhead = whole_gain - latency - moved - reduced;
+  if (overhead > std::max(latency, moved + reduced)) {
+    const Messages few = messages_of(winner, problem), many = messages_of(second, problem);
+    return fmt::format("overhead: {} sends and receives one by one, not {}",
+                       few.sent + few.received, many.sent + many.received);
+  }
   if (latency >= moved + reduced) {
     const int steps = winner.steps(problem);
     return fmt::format("latency: {} message{} in a row, not {}", steps, steps == 1 ? "" : "s",
@@ -135,14 +144,13 @@ Survey survey_question(const Question& question, const Evaluate& evaluate,
   return result;
 }
 
-Survey survey_simulated(const Question& question, SimWorld& world) {
-  const TraceFile no_trace("");
+Survey survey_simulated(const Question& question, SimWorld& world, const TraceFile& trace) {
   StatusLine status;
   return survey_question(question, [&](std::size_t count) {
     status.show(fmt::format("simulating {} elements", count));
     std::vector<double> seconds;
     for (const Job& job : question.jobs(count)) {
-      seconds.push_back(simulated_seconds(world, job, no_trace));
+      seconds.push_back(simulated_seconds(world, job, trace));
     }
     return seconds;
   });
@@ -183,6 +191,7 @@ std::string text_of(const MachineModel& machine) {
 
 Study examine(const CrossoverFlags& flags) {
   Cluster cluster = load_cluster(flags.cluster, flags.question.ranks);
+  check_apart(flags.trace, flags.cluster.topology);
   QuestionFlags typed = flags.question;
   const bool is_allreduce = parse_collective(typed.collective) == Collective::allreduce;
   if (typed.algorithms.empty()) typed.algorithms = is_allreduce ? "ring,tree" : "all";
@@ -207,7 +216,7 @@ Study examine(const CrossoverFlags& flags) {
   study.shape = cluster.shape.name;
   study.model_name = simulated.describe();
   study.model = cost_model(cluster.shape, cluster.ranks);
-  study.simulated = survey_simulated(study.question, simulated);
+  study.simulated = survey_simulated(study.question, simulated, TraceFile(flags.trace));
   if (world) study.measured = survey_measured(study.question, *world, flags.repetitions);
   return study;
 }
@@ -362,7 +371,7 @@ void print_rows(const Study& study, const Survey& survey, bool is_measured, Outp
 
 void print_table(const Study& study, const Repetitions& repetitions, Output& output) {
   output.print("# tutti crossover: {}", study.question.describe());
-  const std::string left_out = describe_left_out(study.question.left_out, study.question.ranks);
+  const std::string left_out = study.question.describe_left_out();
   if (!left_out.empty()) output.print("# {}", left_out);
   if (study.fit) {
     output.print("# fitted on this machine: {}", text_of(*study.fit));

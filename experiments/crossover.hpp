@@ -19,6 +19,7 @@ struct CrossoverFlags {
   Repetitions repetitions;
   double timeout_seconds = 30.0;
   bool json = false;
+  std::string trace;  ///< Of the simulated runs.
 };
 
 /// What is printed, for the command's --help.

@@ -50,15 +50,19 @@ Subject understand(const ExplainFlags& flags) {
   subject.problem.ranks = flags.ranks;
   subject.problem.count = collective == Collective::barrier ? 0 : count_of(flags);
   subject.problem.root = flags.root;
-  subject.problem.tuning = {flags.segments, flags.radix, flags.group};
+  subject.problem.tuning =
+      with_levels({.segments = flags.segments, .radix = flags.radix, .group = flags.group},
+                  collective, {flags.inner, flags.outer});
+  check_tuning_used(collective, {subject.algorithm}, false, subject.problem.tuning);
   subject.model = {flags.alpha_microseconds * 1e-6, flags.beta_nanoseconds_per_byte * 1e-9,
-                   flags.gamma_nanoseconds_per_byte * 1e-9};
+                   flags.gamma_nanoseconds_per_byte * 1e-9, flags.send_overhead_microseconds * 1e-6,
+                   flags.receive_overhead_microseconds * 1e-6};
   // The range of a flag lets a NaN pass.
   const double sum = subject.model.alpha_seconds + subject.model.beta_seconds_per_byte +
-                     subject.model.gamma_seconds_per_byte;
+                     subject.model.gamma_seconds_per_byte + subject.model.overhead_seconds();
   if (std::isnan(sum)) {
     throw Error(ErrorKind::usage,
-                "--alpha, --beta and --gamma: nan is no number, expected 0 or more");
+                "--alpha, --beta, --gamma and the overheads: nan is no number, expected 0 or more");
   }
   if (subject.problem.bytes() <= most_bytes) return subject;
   throw Error(ErrorKind::usage,
@@ -228,6 +232,12 @@ const char* verdict_of(Form form, double paper, double found) {
   return std::abs(paper - found) <= tolerance ? "exact" : "DIFFERS";
 }
 
+// When the last rank ends.
+double replayed_seconds(const Plan& plan, const CostModel& model) {
+  const std::vector<double> ends = replay(plan, model);
+  return ends.empty() ? 0.0 : *std::max_element(ends.begin(), ends.end());
+}
+
 bool print_costs(const Subject& subject, const Plan& plan, Output& output) {
   const Algorithm& algorithm = *subject.algorithm;
   const Problem& problem = subject.problem;
@@ -239,22 +249,30 @@ bool print_costs(const Subject& subject, const Plan& plan, Output& output) {
     sent = std::max(sent, ranks[index].bytes_sent);
     most = std::max(most, algorithm.bytes_sent(problem, rank));
   }
-  const std::vector<double> ends = replay(plan, subject.model);
-  const double seconds = ends.empty() ? 0.0 : *std::max_element(ends.begin(), ends.end());
-  const double paper = algorithm.seconds(problem, subject.model);
-  const int steps = algorithm.steps(problem), found = depth(plan);
+  const bool has_overheads = subject.model.overhead_seconds() > 0.0;
+  const double paper = predicted_seconds(algorithm, problem, subject.model);
+  const int steps = algorithm.steps(problem);
+  const Messages messages = messages_of(algorithm, problem);
   bool right = true;
   const auto line = [&](const char* what, double on_paper, double in_plan, int digits,
-                        std::string_view formula) {
-    const std::string_view verdict = verdict_of(form, on_paper, in_plan);
+                        std::string_view formula, Form claimed) {
+    const std::string_view verdict = verdict_of(claimed, on_paper, in_plan);
     right = right && (verdict == "exact" || verdict == "bound");
     output.print("  {:<10} {:>16.{}f} {:>16.{}f}  {:<8}  {}", what, on_paper, digits, in_plan,
                  digits, verdict, formula);
   };
   output.print("\n  {:<10} {:>16} {:>16}  {:<8}  {}", "", "closed form", "replayed", "", "formula");
-  line("steps", steps, found, 0, algorithm.steps_formula);
-  line("bytes", static_cast<double>(most), static_cast<double>(sent), 0, algorithm.bytes_formula);
-  line("time_us", paper * 1e6, seconds * 1e6, 3, algorithm.seconds_formula);
+  line("steps", steps, depth(plan), 0, algorithm.steps_formula, form);
+  if (has_overheads || messages != Messages{steps, steps}) {
+    line("sends", messages.sent, replayed_seconds(plan, {.send_overhead_seconds = 1.0}), 0,
+         "by ranks that wait for each other, one by one", Form::bound);
+    line("receives", messages.received, replayed_seconds(plan, {.receive_overhead_seconds = 1.0}),
+         0, "likewise", Form::bound);
+  }
+  line("bytes", static_cast<double>(most), static_cast<double>(sent), 0, algorithm.bytes_formula,
+       form);
+  line("time_us", paper * 1e6, replayed_seconds(plan, subject.model) * 1e6, 3,
+       algorithm.seconds_formula, has_overheads ? Form::bound : form);
   const LowerBound bound = lower_bound(algorithm.collective, problem, subject.model);
   output.print(
       "  bytes: what one rank sends at most; a bound counts what one port a rank carries,");
@@ -288,6 +306,13 @@ bool explain(const ExplainFlags& flags, Output& output) {
       "model: a = {:g} us a message, b = {:g} ns a byte, g = {:g} ns a byte reduced; no "
       "contention",
       flags.alpha_microseconds, flags.beta_nanoseconds_per_byte, flags.gamma_nanoseconds_per_byte);
+  if (subject.model.overhead_seconds() > 0.0) {
+    output.print(
+        "overheads: {:g} us a send, {:g} us a receive; both are added to a, and again for what is "
+        "sent "
+        "or received beyond one a step",
+        flags.send_overhead_microseconds, flags.receive_overhead_microseconds);
+  }
   const bool costs_right = print_costs(subject, plan, output);
   print_messages(arrows, problem.ranks, output);
   const std::string diagram = text_diagram(arrows, problem.ranks);
@@ -300,6 +325,22 @@ bool explain(const ExplainFlags& flags, Output& output) {
   if (!flags.svg.empty()) output.print("\nwrote {}", flags.svg);
   return costs_right && proved;
 }
+
+namespace {
+
+void add_tuning(CLI::App& app, ExplainFlags& flags) {
+  // A plan has events for every segment: more would take minutes to no purpose.
+  const CLI::Range tunings(0, 100'000);
+  app.add_option("--segments", flags.segments, "Pieces of a pipelined algorithm; 0: its default")
+      ->check(tunings);
+  app.add_option("--radix", flags.radix, "Fan-out of a k-nomial algorithm; 0: its default")
+      ->check(tunings);
+  app.add_option("--group", flags.group, "Ranks of an inner group; 0: the default")->check(tunings);
+  app.add_option("--inner", flags.inner, "What a hierarchical algorithm runs within the groups");
+  app.add_option("--outer", flags.outer, "What it runs between them");
+}
+
+}  // namespace
 
 Command add_explain(CLI::App& app) {
   const auto flags = std::make_shared<ExplainFlags>();
@@ -315,14 +356,7 @@ Command add_explain(CLI::App& app) {
                  "Size of the buffer instead (binary K, M, G); default: about 1M, equal parts")
       ->excludes(count);
   app.add_option("-r,--root", flags->root, "Root of a rooted collective")->capture_default_str();
-  // A plan has events for every segment: more would take minutes to no purpose.
-  const CLI::Range tunings(0, 100'000);
-  app.add_option("--segments", flags->segments, "Pieces of a pipelined algorithm; 0: its default")
-      ->check(tunings);
-  app.add_option("--radix", flags->radix, "Fan-out of a k-nomial algorithm; 0: its default")
-      ->check(tunings);
-  app.add_option("--group", flags->group, "Ranks of an inner group; 0: the default")
-      ->check(tunings);
+  add_tuning(app, *flags);
   app.add_option("--alpha", flags->alpha_microseconds, "Microseconds a message")
       ->check(CLI::Range(0.0, 1e12))
       ->capture_default_str();
@@ -330,6 +364,14 @@ Command add_explain(CLI::App& app) {
       ->check(CLI::Range(0.0, 1e12))
       ->capture_default_str();
   app.add_option("--gamma", flags->gamma_nanoseconds_per_byte, "Nanoseconds a byte reduced")
+      ->check(CLI::Range(0.0, 1e12))
+      ->capture_default_str();
+  app.add_option("--send-overhead", flags->send_overhead_microseconds,
+                 "Microseconds that a send keeps its rank busy")
+      ->check(CLI::Range(0.0, 1e12))
+      ->capture_default_str();
+  app.add_option("--receive-overhead", flags->receive_overhead_microseconds,
+                 "Microseconds that a receive does")
       ->check(CLI::Range(0.0, 1e12))
       ->capture_default_str();
   app.add_option("--svg", flags->svg, "Also draw the plan into this file, for up to 32 ranks");
@@ -343,11 +385,14 @@ Prints what the algorithm's recorded plan does:
   bytes     per step and per rank
   proof     whether every rank ends with what the collective promises, followed element by element,
             and the order in which contributions are combined
-A step is one message on a chain of messages that wait for each other.
+A step is one message on a chain of messages that wait for each other. Where a rank sends or
+receives several in one step, their latencies pass together, their overheads one after the other:
+sends and receives count them. With overheads the time's closed form is a bound.
 
 Exports:
   goal      LogGOPSim and ATLAHS; tutti replay reads it. Reductions become calc where --gamma is set
-  msccl     XML of MSCCL and RCCL: allreduce, broadcast, allgather and reduce_scatter
+  msccl     XML of MSCCL and RCCL: allreduce, broadcast, allgather and reduce_scatter; tutti replay
+            reads it and proves it again
   json      complete
   text      one event a line
 

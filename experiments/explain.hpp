@@ -18,9 +18,13 @@ struct ExplainFlags {
   int segments = 0;
   int radix = 0;
   int group = 0;
+  std::string inner;
+  std::string outer;
   double alpha_microseconds = 5.0;
   double beta_nanoseconds_per_byte = 0.08;
   double gamma_nanoseconds_per_byte = 0.0;
+  double send_overhead_microseconds = 0.0;
+  double receive_overhead_microseconds = 0.0;
   std::string svg;
   std::string export_format;
 };

@@ -2,8 +2,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <system_error>
 
 #include "collectives/error.hpp"
 
@@ -25,8 +26,19 @@ std::string read_file(const std::string& name) {
     throw Error(ErrorKind::usage, fmt::format("{}: over 1 GiB, expected a smaller file", name));
   }
   if (stream.eof() && !stream.bad()) return content;
-  throw Error(ErrorKind::usage,
+  throw Error(ErrorKind::system,
               fmt::format("cannot read '{}': {}", name, std::strerror(errno == 0 ? EIO : errno)));
+}
+
+bool is_readable(const std::string& name) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(name, error) && std::ifstream(name).is_open();
+}
+
+void check_apart(const std::string& trace, const std::string& topology) {
+  std::error_code missing;
+  if (trace.empty() || !std::filesystem::equivalent(trace, topology, missing)) return;
+  throw Error(ErrorKind::usage, fmt::format("--trace {}: this is the topology's file", trace));
 }
 
 void write_file(const std::string& name, const std::string& content) {

@@ -108,31 +108,16 @@ std::size_t count_different(Block part, std::size_t offset, const std::vector<st
   return wrong;
 }
 
-// What of `whole` a rank contributes; the rest is filler.
-Block contribution_of(Collective collective, int rank, int size, int root, Block whole) {
-  switch (collective) {
-    case Collective::allgather:
-    case Collective::gather:
-      return whole.part(rank, size);
-    case Collective::broadcast:
-    case Collective::scatter:
-      return rank == root ? whole : whole.slice(0, 0);
-    case Collective::barrier:
-      return whole.slice(0, 0);
-    default:
-      return whole;
-  }
-}
-
-Block with_filler(Collective collective, int rank, int size, int root, Block whole) {
-  const Block own = contribution_of(collective, rank, size, root, whole);
+// What of `whole` the rank contributes; the rest becomes filler.
+Block with_filler(const Division& division, int rank, Block whole) {
+  const Block own = division.input_of(whole, rank);
   if (own.count < whole.count) fill_with_filler(whole);
   return own;
 }
 
 }  // namespace
 
-ExactInputs::ExactInputs(int size, DType dtype, Op op) : size_(size), dtype_(dtype) {
+ExactInputs::ExactInputs(int size, DType dtype, Op op) {
   const std::size_t element = bytes_of(dtype);
   for (int rank = 0; rank < size; ++rank) {
     Pattern pattern(period * element);
@@ -150,32 +135,34 @@ ExactInputs::ExactInputs(int size, DType dtype, Op op) : size_(size), dtype_(dty
   if (op == Op::average) divide_elements(dtype, reduced_.data(), period, size);
 }
 
-void ExactInputs::fill(Collective collective, int rank, int root, Block whole) const {
-  const Block own = with_filler(collective, rank, size_, root, whole);
+void ExactInputs::fill(const Division& division, int rank, Block whole) const {
+  const Block own = with_filler(division, rank, whole);
   fill_repeating(whole, own, contributions_[static_cast<std::size_t>(rank)]);
 }
 
-std::size_t ExactInputs::count_wrong(Collective collective, int rank, int root, Block whole) const {
-  const Block result = result_of(collective, rank, size_, root, whole);
+std::size_t ExactInputs::count_wrong(const Division& division, int rank, Block whole) const {
+  const Collective collective = division.collective;
+  const Block result = division.result_of(whole, rank);
   if (result.is_empty()) return 0;
   const std::size_t offset = offset_of(whole, result);
   if (reduces(collective)) return count_different(result, offset, reduced_);
   if (collective == Collective::broadcast || collective == Collective::scatter) {
-    return count_different(result, offset, contributions_[static_cast<std::size_t>(root)]);
+    return count_different(result, offset, contributions_[static_cast<std::size_t>(division.root)]);
   }
   std::size_t wrong = 0;
-  for (int from = 0; from < size_; ++from) {
-    const Block part = whole.part(from, size_);
-    const Block sent = collective == Collective::alltoall ? whole.part(rank, size_) : part;
+  for (int from = 0; from < division.size; ++from) {
+    const Block part = division.parts_of(whole, rank)[from];
+    // Where in its sender's buffer the part begins.
+    const Block sent =
+        collective == Collective::alltoall ? division.parts_of(whole, from)[rank] : part;
     wrong += count_different(part, offset_of(whole, sent),
                              contributions_[static_cast<std::size_t>(from)]);
   }
   return wrong;
 }
 
-void fill_random(Collective collective, int rank, int size, int root, std::uint64_t seed,
-                 Block whole) {
-  const Block own = with_filler(collective, rank, size, root, whole);
+void fill_random(const Division& division, int rank, std::uint64_t seed, Block whole) {
+  const Block own = with_filler(division, rank, whole);
   std::mt19937_64 random(seed * 1'000'003 + static_cast<std::uint64_t>(rank));
   if (!is_floating(own.dtype)) {
     const std::size_t element = bytes_of(own.dtype);
@@ -190,39 +177,24 @@ void fill_random(Collective collective, int rank, int size, int root, std::uint6
                    reinterpret_cast<const std::byte*>(values.data()), own.count);
 }
 
-Block result_of(Collective collective, int rank, int size, int root, Block whole) {
-  switch (collective) {
-    case Collective::reduce_scatter:
-    case Collective::scatter:
-      return whole.part(rank, size);
-    case Collective::reduce:
-    case Collective::gather:
-      return rank == root ? whole : whole.slice(0, 0);
-    case Collective::barrier:
-      return whole.slice(0, 0);
-    default:
-      return whole;
-  }
-}
-
 void fill_with_filler(Block whole) {
   std::fill_n(whole.data, whole.bytes(), filler);
 }
 
-void reduce_serially(Collective collective, Op op, int root, const std::vector<Block>& data) {
-  const int size = static_cast<int>(data.size());
+void reduce_serially(const Division& division, Op op, const std::vector<Block>& data) {
+  const int size = division.size;
   const auto copy = [](Block target, Block source) {
     if (target.data != source.data) std::copy_n(source.data, source.bytes(), target.data);
   };
   const auto part = [&](int rank, int index) {
-    return data[static_cast<std::size_t>(rank)].part(index, size);
+    return division.parts_of(data[static_cast<std::size_t>(rank)], rank)[index];
   };
-  switch (collective) {
+  switch (division.collective) {
     case Collective::barrier:
       return;
     case Collective::broadcast:
     case Collective::scatter:
-      for (const Block target : data) copy(target, data[static_cast<std::size_t>(root)]);
+      for (const Block target : data) copy(target, data[static_cast<std::size_t>(division.root)]);
       return;
     case Collective::allgather:
     case Collective::gather:

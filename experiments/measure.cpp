@@ -36,13 +36,17 @@ bool is_alltoall(const Job& job) {
 }
 
 // In place, but for alltoall, for which that means a copy that it does not need.
-Arguments arguments_of(const Job& job, Block data, Block sent) {
+Arguments arguments_of(const Job& job, const Division& division, int rank, Block data, Block sent) {
   Arguments arguments{.output = data,
                       .op = job.op,
                       .root = job.root,
                       .accumulate = job.accumulate,
-                      .tuning = job.tuning};
-  if (is_alltoall(job)) arguments.input = sent;
+                      .tuning = job.tuning,
+                      .counts = division.counts_of(rank)};
+  if (is_alltoall(job)) {
+    arguments.input = sent;
+    arguments.source_counts = arguments.counts;
+  }
   return arguments;
 }
 
@@ -76,7 +80,7 @@ Block Meter::block_of(std::byte* buffers, int rank, const Job& job) const {
 }
 
 Arguments Meter::arguments_of(int rank, const Job& job) const {
-  return tutti::arguments_of(job, block_of(data_, rank, job),
+  return tutti::arguments_of(job, job.division(world_.size()), rank, block_of(data_, rank, job),
                              is_alltoall(job) ? block_of(sent_, rank, job) : Block{});
 }
 
@@ -132,13 +136,12 @@ std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
     for (std::size_t k = 0; k < jobs.size(); ++k) {
       const Job& job = jobs[k];
       const Arguments arguments = arguments_of(rank.index(), job);
-      const Collective collective = job.algorithm->collective;
+      const Division division = job.division(world_.size());
       if (arguments.input) fill_with_filler(arguments.output);
-      inputs.fill(collective, rank.index(), job.root, arguments.input.value_or(arguments.output));
+      inputs.fill(division, rank.index(), arguments.input.value_or(arguments.output));
       barrier_dissemination(rank.channel());
       run(*job.algorithm, rank.channel(), arguments);
-      wrong_[k * size + index] =
-          inputs.count_wrong(collective, rank.index(), job.root, arguments.output);
+      wrong_[k * size + index] = inputs.count_wrong(division, rank.index(), arguments.output);
     }
   });
   std::vector<std::size_t> wrong;
@@ -149,12 +152,15 @@ std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
 }
 
 double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace,
-                         double limit_seconds) {
-  world.run([&](Rank& rank) {
+                         double limit_seconds, const std::vector<int>& members) {
+  std::optional<GroupWorld> group;
+  World& ranks = among(world, members, group);
+  const Division division = job.division(ranks.size());
+  ranks.run([&](Rank& rank) {
     rank.channel().set_deadline(limit_seconds);
     TracedRank traced(rank.channel(), trace);
     const Block ghost{nullptr, job.count, job.dtype};
-    run(*job.algorithm, traced.channel(), arguments_of(job, ghost, ghost));
+    run(*job.algorithm, traced.channel(), arguments_of(job, division, rank.index(), ghost, ghost));
   });
   return world.seconds();
 }

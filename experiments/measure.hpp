@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/group_world.hpp"
 #include "collectives/run.hpp"
 #include "collectives/world.hpp"
 #include "experiments/question.hpp"
@@ -63,9 +64,10 @@ class Meter {
   std::uint64_t* const wrong_;  ///< By job and rank.
 };
 
-/// The simulated time of a job on ghosts, all ranks starting at once: that of the last to end.
-/// Throws Error(timeout) if a rank still waits after `limit_seconds` of it.
+/// The simulated time of a job on ghosts among `members` (none: all ranks), all starting at once:
+/// that of the last to end. Throws Error(timeout) if a rank still waits after `limit_seconds` of
+/// it.
 double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace,
-                         double limit_seconds = no_deadline);
+                         double limit_seconds = no_deadline, const std::vector<int>& members = {});
 
 }  // namespace tutti

@@ -12,10 +12,13 @@ namespace tutti {
 struct ReplayFlags {
   std::string file;
   ClusterFlags cluster;
+  std::string bytes;  ///< Of an MSCCL file's buffer.
+  int root = 0;       ///< Of its collective.
   bool json = false;
 };
 
-/// Simulates the plan and prints its times.
-void replay_plan(const ReplayFlags& flags, Output& output);
+/// Simulates the plan and prints its times, and of an MSCCL file whether it is proved. Returns
+/// false where its result would be wrong.
+bool replay_plan(const ReplayFlags& flags, Output& output);
 
 }  // namespace tutti

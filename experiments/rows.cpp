@@ -6,6 +6,10 @@ namespace tutti {
 
 namespace {
 
+Json name_or_null(const Algorithm* algorithm) {
+  return algorithm != nullptr ? Json(algorithm->name) : Json(nullptr);
+}
+
 // How the job's algorithm was chosen; nulls where it was named.
 void add_choice(Json& json, const Job& job, bool with_candidates) {
   for (const char* key : {"chosen", "chosen_by", "predicted_us"}) json[key] = nullptr;
@@ -39,11 +43,18 @@ const char* const rows_help =
 
 JSON, one line a row (null where there is no value): collective, algo, ranks, bytes, count, dtype,
 op, root (-1: none), time_us, p50_us, p99_us, algbw, busbw, wrong, then transport (bench) or engine
-(simulate), model, lower_bound_us, note (also: float32 accumulation), segments, radix, group (0: the
-algorithm's default). CSV has the same names as its header.
+(simulate), model, lower_bound_us, note (also: float32 accumulation, counts, members), segments,
+radix, group (0: the algorithm's default), inner, outer (null: likewise). CSV has the same names as
+its header.
 
 With --algo all, algorithms that do not support the number of ranks or the tuning are left out,
-which a comment of the table says; naming one is a usage error.)";
+which a comment of the table says; naming one is a usage error.
+
+With --members 3,1,2 the collective runs among these ranks, in that order, and the others are idle:
+rank 3 is number 0, and so on, for --root, for --counts and in traces. With --counts 3,0,5,2 each
+rank has a part of so many elements: the v-forms of allgather, reduce_scatter, gather, scatter and
+alltoall, in which rank i sends the ((i + j) mod N)-th count, from 0, to rank j. Algorithms that
+need equal parts are left out, and there is no bound.)";
 
 Format parse_format(const std::string& name) {
   if (name == "table") return Format::table;
@@ -128,7 +139,10 @@ void RowWriter::write_table(const Row& row) {
   last_count_ = job.count;
   const Collective collective = job.algorithm->collective;
   std::string end;
-  if (row.lower_bound_seconds) end = fmt::format(" {:>11.2f}", *row.lower_bound_seconds * 1e6);
+  if (source_ == Source::engine) {
+    const std::optional<double> bound = row.lower_bound_seconds;
+    end = fmt::format(" {:>11}", bound ? fmt::format("{:.2f}", *bound * 1e6) : "n/a");
+  }
   // What is the same for all measured rows is in the header.
   if (row.note && source_ == Source::engine) end += "  " + *row.note;
   if (job.choice) {
@@ -183,6 +197,8 @@ Json RowWriter::to_json(const Row& row) const {
       {"segments", job.tuning.segments},
       {"radix", job.tuning.radix},
       {"group", job.tuning.group},
+      {"inner", name_or_null(job.tuning.inner)},
+      {"outer", name_or_null(job.tuning.outer)},
   };
   if (automatic_) add_choice(json, job, format_ == Format::json);
   return json;

@@ -1,10 +1,9 @@
 #include "experiments/simulate.hpp"
 
-#include <filesystem>
 #include <optional>
-#include <system_error>
 
 #include "experiments/choosing.hpp"
+#include "experiments/files.hpp"
 #include "experiments/measure.hpp"
 
 namespace tutti {
@@ -13,34 +12,38 @@ namespace {
 // Which term of its own closed form an algorithm spends most of its time in.
 std::string limiting_term(const Job& job, int ranks, const CostModel& model) {
   const Problem problem = job.problem(ranks);
-  const double whole = job.algorithm->seconds(problem, model);
-  const double latency = job.algorithm->seconds(problem, {model.alpha_seconds, 0.0, 0.0});
+  const double whole = predicted_seconds(*job.algorithm, problem, model);
+  CostModel empty = model;
+  empty.beta_seconds_per_byte = empty.gamma_seconds_per_byte = 0.0;
+  const double latency = predicted_seconds(*job.algorithm, problem, empty);
   return 2 * latency > whole ? "latency-bound" : "bandwidth-bound";
 }
 
-// The trace would overwrite the topology.
-void check_apart(const std::string& trace, const std::string& topology) {
-  std::error_code missing;
-  if (trace.empty() || !std::filesystem::equivalent(trace, topology, missing)) return;
-  throw Error(ErrorKind::usage, fmt::format("--trace {}: this is the topology's file", trace));
+// What closed forms, which are of equal parts, say of the row.
+void add_forms(Row& row, const CostModel& model) {
+  const Problem problem = row.job.problem(row.ranks);
+  row.lower_bound_seconds = lower_bound(row.job.algorithm->collective, problem, model).seconds();
+  if (row.timing.mean_seconds > 0.0) row.note = limiting_term(row.job, row.ranks, model);
 }
 
 }  // namespace
 
 bool simulate(const SimulateFlags& flags, Output& output) {
   const Cluster cluster = load_cluster(flags.cluster, flags.question.ranks);
-  const Rules rules = load_rules(flags.question.rules);
+  const Rules rules = load_rules(flags.question);
   const Question question = ask(flags.question, cluster.ranks, rules);
-  const CostModel model = cost_model(cluster.shape, cluster.ranks);
+  const Shape shape = among(cluster.shape, question.members);
+  const CostModel model = cost_model(shape, question.ranks);
   const CostProfile profile =
-      question.automatic ? cost_profile(cluster.shape, cluster.ranks) : CostProfile{};
+      question.automatic ? cost_profile(shape, question.ranks) : CostProfile{};
   check_apart(flags.trace, flags.cluster.topology);
   SimWorld world(cluster.shape, cluster.ranks, cluster.options);
+  std::optional<GroupWorld> group;
   const TraceFile no_trace("");
   std::optional<Meter> meter;
   if (flags.check && question.has_results()) {
-    meter.emplace(world, question.largest_bytes(), question.jobs_per_count(), Repetitions{0, 1},
-                  no_trace);
+    meter.emplace(among(world, question.members, group), question.largest_bytes(),
+                  question.jobs_per_count(), Repetitions{0, 1}, no_trace);
   }
   const TraceFile trace(flags.trace);
 
@@ -49,7 +52,7 @@ bool simulate(const SimulateFlags& flags, Output& output) {
   rows.comment(fmt::format("engine and model: {}", world.describe()));
   rows.comment("time: simulated, until the last rank is done, all starting at once; deterministic");
   rows.comment("bound: what no algorithm can beat in the alpha-beta-gamma model");
-  rows.comment(describe_left_out(question.left_out, question.ranks));
+  rows.comment(question.describe_left_out());
   if (question.automatic) rows.comment("auto: given " + describe(profile));
   StatusLine status;
   for (const std::size_t count : question.counts) {
@@ -60,17 +63,17 @@ bool simulate(const SimulateFlags& flags, Output& output) {
     for (std::size_t k = 0; k < jobs.size(); ++k) {
       const Job& job = jobs[k];
       status.show(fmt::format("simulating {} of {} elements", job.algorithm->full_name, count));
-      const double seconds = simulated_seconds(world, job, trace, flags.timeout_seconds);
-      const LowerBound bound = lower_bound(question.collective, job.problem(question.ranks), model);
+      const double seconds =
+          simulated_seconds(world, job, trace, flags.timeout_seconds, question.members);
       Row row;
       row.job = job;
       row.ranks = question.ranks;
       row.timing = {seconds, seconds, seconds};
       row.substrate = "simgrid";
       row.model = world.describe();
-      row.lower_bound_seconds = bound.seconds();
-      if (seconds > 0.0) row.note = limiting_term(job, question.ranks, model);
+      if (question.part_counts.empty()) add_forms(row, model);
       row.add_note(describe(job.accumulate));
+      row.add_note(question.describe_parts());
       if (meter) row.wrong = wrong[k];
       status.clear();
       rows.write(row);

@@ -23,8 +23,9 @@ std::string range(double smallest, double largest, std::string (*format)(double)
   return fmt::format("{} .. {}", format(smallest), format(largest));
 }
 
-// Three significant digits: figures for people, not for reading back.
+// Figures for people, not for reading back.
 std::string shown_bandwidth(double bytes_per_second) {
+  if (bytes_per_second >= 1e12) return fmt::format("{:.4g} TB/s", bytes_per_second / 1e12);
   return fmt::format("{:.4g} GB/s", bytes_per_second / 1e9);
 }
 

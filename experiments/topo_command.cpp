@@ -5,6 +5,7 @@
 #include "experiments/command.hpp"
 #include "experiments/topo.hpp"
 #include "topologies/import.hpp"
+#include "topologies/kinds.hpp"
 
 namespace tutti {
 namespace {
@@ -15,14 +16,6 @@ void add_file(CLI::App& app, const Flags& flags) {
   app.add_option("FILE", flags->files, "A topology: our YAML, or any format that import reads")
       ->required()
       ->expected(1);
-}
-
-void add_changes(CLI::App& app, const Flags& flags) {
-  app.add_option("--set", flags->changes.settings,
-                 "KEY=VALUE in place of the file's, or of links and hosts")
-      ->allow_extra_args(false);
-  app.add_option("--fail", flags->changes.failures, "link:NAME or node:NAME that is broken")
-      ->allow_extra_args(false);
 }
 
 void add_json(CLI::App& app, const Flags& flags) {
@@ -36,7 +29,7 @@ void add_output_file(CLI::App& app, const Flags& flags) {
 Command add_show(CLI::App& app) {
   const auto flags = std::make_shared<TopoFlags>();
   add_file(app, flags);
-  add_changes(app, flags);
+  add_changes(app, flags->changes);
   app.add_option("--svg", flags->svg, "Also draw it to this file (by Graphviz)");
   app.add_option("--dot", flags->dot, "Also write it to this file as Graphviz text");
   add_json(app, flags);
@@ -60,7 +53,7 @@ Command add_route(CLI::App& app) {
   add_file(app, flags);
   app.add_option("FROM", flags->from, "A host, by name or by number from 0")->required();
   app.add_option("TO", flags->to, "Another")->required();
-  add_changes(app, flags);
+  add_changes(app, flags->changes);
   add_json(app, flags);
   app.footer(R"(
 Prints the links that a message crosses, in order, with their latencies and bandwidths, and below
@@ -78,11 +71,13 @@ Examples:
 Command add_check(CLI::App& app) {
   const auto flags = std::make_shared<TopoFlags>();
   app.add_option("FILE", flags->files, "Topologies")->required();
-  add_changes(app, flags);
+  add_changes(app, flags->changes);
   app.footer(R"(
 One line a file: what it holds, or FILE:LINE:COLUMN, what is wrong, what is expected. Exits with 1
-if a file is wrong. The shapes and their keys are described in topologies/README.md.
+if a file is wrong.
 
+)" + describe_shape_keys() +
+             R"(
 Example:
   tutti topo check topologies/*.yaml)");
   return [flags](Output& output) { return check_topologies(*flags, output); };
@@ -121,7 +116,7 @@ Command add_export(CLI::App& app) {
   app.add_option("--to", flags->format, "simgrid (platform XML 4.1), astra (network YAML) or dot")
       ->required()
       ->check(CLI::IsMember({"simgrid", "astra", "dot"}));
-  add_changes(app, flags);
+  add_changes(app, flags->changes);
   add_output_file(app, flags);
   app.footer(R"(
 Examples:

@@ -1,7 +1,9 @@
 #include "experiments/topology_file.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include "collectives/error.hpp"
 #include "experiments/files.hpp"
@@ -37,13 +39,28 @@ Shape import_on_the_way(const Importer& importer, const std::string& text, const
   return shape;
 }
 
+// A file that cannot be read is no usage error.
+Shape load_own(const std::string& file, const ShapeChanges& changes, bool readable) {
+  try {
+    return load_shape(file, changes.settings, changes.failures);
+  } catch (const ShapeError& error) {
+    if (readable) throw;
+    throw Error(ErrorKind::system, error.what());
+  }
+}
+
 }  // namespace
 
 Shape load_topology(const std::string& file, const ShapeChanges& changes, PlatformUse platform) {
-  // Errors of our own format name it best, so that only what others recognise is theirs.
-  const std::string text = is_readable(file) ? read_file(file) : std::string();
-  const Importer* const importer = importer_of(text);
-  if (importer == nullptr) return load_shape(file, changes.settings, changes.failures);
+  const Importer* importer = nullptr;
+  std::string text;
+  std::error_code unknown_size;
+  const bool readable = is_readable(file);
+  if (readable && std::filesystem::file_size(file, unknown_size) <= maximum_import_bytes) {
+    text = read_file(file);
+    importer = importer_of(text);
+  }
+  if (importer == nullptr) return load_own(file, changes, readable);
   if (importer->name != "simgrid" || platform == PlatformUse::imported) {
     return import_on_the_way(*importer, text, file, changes);
   }

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "collectives/group_world.hpp"
 #include "collectives/run.hpp"
 #include "exec/gloo_reference.hpp"
 #include "experiments/trace_file.hpp"
@@ -41,10 +42,16 @@ names them and what they support.
 The second table: bytes that each rank of a ring allreduce really sent, beside 2(N-1)T/N: equal
 where N divides the count, else within one element for each of the 2(N-1) parts.
 
+With --members 3,1,2 all of this happens among these ranks, in that order, and the others are idle.
+With --counts 3,0,5,2 each rank has a part of so many elements: only the v-forms of allgather,
+reduce_scatter, gather, scatter and alltoall (in which rank i sends the ((i + j) mod N)-th count,
+from 0, to rank j) are checked, against the serial fold; those that need equal parts are left out.
+
 JSON is one object: ranks, transport, seed, counts (alltoall rounds them up to equal parts), rows
 (collective, algorithm, ranks, dtype, exact, gloo_bytes_equal, max_error, bound, ranks_agree,
 reference, pass), left_out (collective, algorithm, supported), counters (algorithm, ranks, rank,
-count, dtype, bytes_sent, bytes_received, expected_bytes, difference_elements, pass), pass.)";
+count, dtype, bytes_sent, bytes_received, expected_bytes, difference_elements, pass), pass; and
+members and part_counts, where given.)";
 
 namespace {
 
@@ -133,6 +140,16 @@ bool holds_back(World& world, const Algorithm& barrier, const Tuning& tuning,
   return std::count(seen, seen + size * size, std::byte{1}) == std::ptrdiff_t(size * size);
 }
 
+Arguments arguments_of(const Case& one, int rank, Block block, const Tuning& tuning) {
+  Arguments arguments{.output = block,
+                      .op = one.op,
+                      .root = one.root,
+                      .tuning = tuning,
+                      .counts = one.division().counts_of(rank)};
+  if (one.collective == Collective::alltoall) arguments.source_counts = arguments.counts;
+  return arguments;
+}
+
 // Runs the cases of `row`'s algorithm and writes down how far it is off. Ranks may wait
 // `limit_seconds` for each case.
 void verify_algorithm(World& world, const Tuning& tuning, const std::vector<Case>& cases,
@@ -149,8 +166,7 @@ void verify_algorithm(World& world, const Tuning& tuning, const std::vector<Case
       const Block block = one.found[static_cast<std::size_t>(rank.index())];
       one.fill(rank.index(), block);
       rank.channel().set_deadline(rank.channel().now() + limit_seconds);
-      run(algorithm, traced.channel(),
-          {.output = block, .op = one.op, .root = one.root, .tuning = tuning});
+      run(algorithm, traced.channel(), arguments_of(one, rank.index(), block, tuning));
     }
   });
   for (const Case& one : cases) {
@@ -204,10 +220,48 @@ std::vector<Collective> collectives_of(std::span<const Algorithm> algorithms) {
   return {found.begin(), found.end()};
 }
 
+// The flags name levels for all collectives at once: what one does not know is for another.
+std::optional<Tuning> tuning_for(const Algorithm& algorithm, const VerifyFlags& flags) {
+  if (!algorithm.has_levels()) return flags.tuning;
+  try {
+    return with_levels(flags.tuning, algorithm.collective, flags.levels);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// How many take part.
+int size_of(const VerifyFlags& flags) {
+  return flags.members.empty() ? flags.ranks : static_cast<int>(flags.members.size());
+}
+
 bool is_supported(const Algorithm& algorithm, const VerifyFlags& flags) {
+  const std::optional<Tuning> tuning = tuning_for(algorithm, flags);
+  if (!tuning) return false;
+  if (!flags.part_counts.empty()) return supports_counts(algorithm, flags.part_counts, *tuning);
   // Of any count that the ranks divide, as alltoall needs.
-  const auto count = static_cast<std::size_t>(flags.ranks);
-  return algorithm.supports({.ranks = flags.ranks, .count = count, .tuning = flags.tuning});
+  const int ranks = size_of(flags);
+  return algorithm.supports(
+      {.ranks = ranks, .count = static_cast<std::size_t>(ranks), .tuning = *tuning});
+}
+
+// A world of ranks, and those of them that take part.
+struct Ranks {
+  Ranks(const VerifyFlags& flags, Transport transport)
+      : all(make_world(transport, flags.ranks, flags.timeout_seconds)),
+        world(among(*all, flags.members, group)) {}
+
+  std::unique_ptr<World> all;
+  std::optional<GroupWorld> group;
+  World& world;
+};
+
+// Names that no collective knows are a mistake.
+void check_levels(std::span<const Algorithm> algorithms, const VerifyFlags& flags) {
+  const bool is_known = std::any_of(
+      algorithms.begin(), algorithms.end(),
+      [&](const Algorithm& each) { return each.has_levels() && tuning_for(each, flags); });
+  if (!is_known) with_levels(flags.tuning, Collective::allreduce, flags.levels);
 }
 
 std::vector<const Algorithm*> left_out_of(std::span<const Algorithm> algorithms,
@@ -221,10 +275,11 @@ std::vector<const Algorithm*> left_out_of(std::span<const Algorithm> algorithms,
 
 // Memory is short most likely where the reference's inputs and results are.
 std::vector<Case> make_cases_or_explain(World& world, const std::vector<Collective>& collectives,
-                                        DType dtype, std::uint64_t seed, bool use_gloo,
+                                        const VerifyFlags& flags, DType dtype, bool use_gloo,
                                         double timeout_seconds) {
   try {
-    return make_cases(world, collectives, dtype, seed, use_gloo, timeout_seconds);
+    return make_cases(world, collectives, flags.part_counts, dtype, flags.seed, use_gloo,
+                      timeout_seconds);
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::system,
                 fmt::format("cannot allocate memory for the reference's data: {} among {}",
@@ -246,25 +301,26 @@ Report examine(const VerifyFlags& flags, Transport transport, const std::vector<
   report.left_out = left_out_of(algorithms, flags);
   StatusLine status;
   for (const DType dtype : dtypes) {
-    const bool use_gloo = gloo_available() && gloo_supports(dtype);
-    const std::unique_ptr<World> world = make_world(transport, flags.ranks, flags.timeout_seconds);
+    const bool use_gloo = gloo_available() && gloo_supports(dtype) && flags.part_counts.empty();
+    const Ranks ranks(flags, transport);
     status.show(fmt::format("{}: computing the reference", name_of(dtype)));
-    const std::vector<Case> cases = make_cases_or_explain(*world, collectives_of(algorithms), dtype,
-                                                          flags.seed, use_gloo, gloo_seconds);
+    const std::vector<Case> cases = make_cases_or_explain(ranks.world, collectives_of(algorithms),
+                                                          flags, dtype, use_gloo, gloo_seconds);
     if (!trace.is_open()) trace.open(flags.trace);
     for (const Algorithm& algorithm : algorithms) {
       if (!is_supported(algorithm, flags)) continue;
       status.show(fmt::format("{}: checking {}", name_of(dtype), algorithm.full_name));
-      report.rows.push_back({&algorithm, flags.ranks, dtype, use_gloo, {}, {}});
-      verify_algorithm(*world, flags.tuning, cases, trace, limit_seconds, report.rows.back());
+      report.rows.push_back({&algorithm, size_of(flags), dtype, use_gloo, {}, {}});
+      verify_algorithm(ranks.world, *tuning_for(algorithm, flags), cases, trace, limit_seconds,
+                       report.rows.back());
       status.clear();
       on_row(report.rows.back());
     }
   }
-  const std::unique_ptr<World> world = make_world(transport, flags.ranks, flags.timeout_seconds);
+  const Ranks ranks(flags, transport);
   for (const Algorithm& algorithm : algorithms) {
     if (algorithm.collective != Collective::allreduce || algorithm.name != "ring") continue;
-    report.counters = count_bytes(*world, algorithm, dtypes.front());
+    report.counters = count_bytes(ranks.world, algorithm, dtypes.front());
   }
   return report;
 }
@@ -301,10 +357,12 @@ Json to_json(const Counter& counter) {
 }
 
 void print_json(const VerifyFlags& flags, const Report& report, Output& output) {
-  Json json = {{"ranks", flags.ranks},      {"transport", flags.transport},
-               {"seed", flags.seed},        {"counts", verify_counts()},
+  Json json = {{"ranks", size_of(flags)},   {"transport", flags.transport},
+               {"seed", flags.seed},        {"counts", verify_counts(flags.part_counts)},
                {"rows", Json::array()},     {"left_out", Json::array()},
                {"counters", Json::array()}, {"pass", report.passes()}};
+  if (!flags.members.empty()) json["members"] = flags.members;
+  if (!flags.part_counts.empty()) json["part_counts"] = flags.part_counts;
   for (const VerifyRow& row : report.rows) json["rows"].push_back(to_json(row));
   for (const Algorithm* algorithm : report.left_out) {
     json["left_out"].push_back({{"collective", name_of(algorithm->collective)},
@@ -326,13 +384,21 @@ constexpr auto layout = "{:<14} {:<26} {:<8} {:>9} {:>5} {:>10} {:>9} {:>9}  {}"
 
 void print_header(const VerifyFlags& flags, std::span<const Algorithm> algorithms, Output& output) {
   output.print("# tutti verify: {}, transport {}, seed {}, elements {}",
-               counted(flags.ranks, "rank"), flags.transport, flags.seed,
-               fmt::join(verify_counts(), " "));
+               counted(size_of(flags), "rank"), flags.transport, flags.seed,
+               fmt::join(verify_counts(flags.part_counts), " "));
+  if (!flags.members.empty()) {
+    output.print("# among ranks {} of {}", fmt::join(flags.members, " "), flags.ranks);
+  }
+  if (!flags.part_counts.empty()) {
+    output.print("# v-forms only, with counts {}; gloo has none: the reference is a serial fold",
+                 fmt::join(flags.part_counts, " "));
+  }
   output.line("# exact: integer-valued data, sum product min max; the rest: random data, sum");
   if (!gloo_available()) {
     output.line("# this build has no libtorch: the reference is a serial fold, not gloo");
   }
-  const std::string left_out = describe_left_out(left_out_of(algorithms, flags), flags.ranks);
+  const std::string left_out =
+      describe_left_out(left_out_of(algorithms, flags), size_of(flags), !flags.part_counts.empty());
   if (!left_out.empty()) output.print("# {}", left_out);
   output.print(layout, "collective", "algorithm", "dtype", "reference", "exact", "gloo bytes",
                "max error", "bound", "result");
@@ -362,12 +428,24 @@ void print_rest(const Report& report, Output& output) {
   output.print("# {}", report.passes() ? "all rows pass" : "FAILED");
 }
 
+// Counts make a difference where the buffer has parts.
+std::vector<Algorithm> examined(std::span<const Algorithm> algorithms, const VerifyFlags& flags) {
+  std::vector<Algorithm> chosen;
+  for (const Algorithm& algorithm : algorithms) {
+    if (flags.part_counts.empty() || has_parts(algorithm.collective)) chosen.push_back(algorithm);
+  }
+  return chosen;
+}
+
 }  // namespace
 
-bool verify(const VerifyFlags& flags, Output& output, std::span<const Algorithm> algorithms) {
+bool verify(const VerifyFlags& flags, Output& output, std::span<const Algorithm> given) {
   check_ranks(flags.ranks, most_real_ranks);
+  check_counts(flags.part_counts, check_members(flags.members, flags.ranks));
+  const std::vector<Algorithm> algorithms = examined(given, flags);
   const Transport transport = parse_transport(flags.transport, {Transport::shm, Transport::sim});
   const std::vector<DType> dtypes = parse_dtypes(flags.dtype);
+  if (!flags.levels.empty()) check_levels(algorithms, flags);
   if (!flags.json) print_header(flags, algorithms, output);
   const Report report = examine(flags, transport, dtypes, algorithms, [&](const VerifyRow& row) {
     if (!flags.json) print_row(row, output);

@@ -4,18 +4,23 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "collectives/catalogue.hpp"
 #include "experiments/output.hpp"
+#include "experiments/question.hpp"
 
 namespace tutti {
 
 struct VerifyFlags {
   int ranks = 4;
+  std::vector<int> members;              ///< The ranks that take part, in their order; none: all.
+  std::vector<std::size_t> part_counts;  ///< Elements of each rank's part: the v-forms only.
   std::string transport = "shm";
   std::string dtype = "float32";  ///< Or a comma-separated list, or "all".
   std::uint64_t seed = 1;
   Tuning tuning;
+  LevelNames levels;  ///< Of the collectives that have such algorithms.
   double timeout_seconds = 30.0;
   bool json = false;
   std::string trace;

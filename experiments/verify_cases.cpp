@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "exec/gloo_reference.hpp"
 
@@ -76,14 +77,16 @@ std::size_t many_segments(int ranks, DType dtype) {
   return (static_cast<std::size_t>(2 * ranks) << 20) / bytes_of(dtype) + 12'345;
 }
 
-void add_cases(World& world, Collective collective, DType dtype, std::uint64_t seed,
-               std::vector<Case>& cases) {
+void add_cases(World& world, Collective collective, const std::vector<std::size_t>& part_counts,
+               DType dtype, std::uint64_t seed, std::vector<Case>& cases) {
   const auto size = static_cast<std::size_t>(world.size());
-  const std::size_t unit = collective == Collective::alltoall ? size : 1;
+  const bool rounds_up = collective == Collective::alltoall && part_counts.empty();
+  const std::size_t unit = rounds_up ? size : 1;
   const auto add = [&](std::size_t count, Op op, bool is_random, std::string_view only = {}) {
     Case one = make_case(world, collective, (count + unit - 1) / unit * unit, dtype);
     one.op = op;
     one.root = static_cast<int>(cases.size() % size);
+    one.part_counts = part_counts;
     one.only = only;
     if (!is_random) one.integers.emplace(world.size(), dtype, op);
     one.seed = seed + cases.size();
@@ -93,7 +96,7 @@ void add_cases(World& world, Collective collective, DType dtype, std::uint64_t s
     if (is_random && reduces(collective)) one.magnitudes = magnitudes_of(one.wanted);
     cases.push_back(std::move(one));
   };
-  for (const std::size_t count : verify_counts()) {
+  for (const std::size_t count : verify_counts(part_counts)) {
     add(count, Op::sum, true);
     add(count, Op::sum, false);
     if (!reduces(collective)) continue;
@@ -109,8 +112,8 @@ void add_cases(World& world, Collective collective, DType dtype, std::uint64_t s
 }  // namespace
 
 void Case::fill(int rank, Block whole) const {
-  if (is_random()) return fill_random(collective, rank, size(), root, seed, whole);
-  integers->fill(collective, rank, root, whole);
+  if (is_random()) return fill_random(division(), rank, seed, whole);
+  integers->fill(division(), rank, whole);
 }
 
 void Deviation::merge(const Deviation& other) {
@@ -127,12 +130,13 @@ void Deviation::merge(const Deviation& other) {
 }
 
 Deviation compare(const Case& one) {
+  const Division division = one.division();
   Deviation worst;
   for (int rank = 0; rank < one.size(); ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     const Block whole = one.found[index];
-    const Block found = result_of(one.collective, rank, one.size(), one.root, whole);
-    const Block wanted = result_of(one.collective, rank, one.size(), one.root, one.wanted[index]);
+    const Block found = division.result_of(whole, rank);
+    const Block wanted = division.result_of(one.wanted[index], rank);
     Deviation deviation;
     deviation.bytes_equal = same_bytes(found, wanted);
     deviation.ranks_agree = !is_same_everywhere(one.collective) || same_bytes(found, one.found[0]);
@@ -146,16 +150,18 @@ Deviation compare(const Case& one) {
   return worst;
 }
 
-std::vector<std::size_t> verify_counts() {
-  return {1, 3, 73, 1000, 65'537};
+std::vector<std::size_t> verify_counts(const std::vector<std::size_t>& part_counts) {
+  if (part_counts.empty()) return {1, 3, 73, 1000, 65'537};
+  return {std::accumulate(part_counts.begin(), part_counts.end(), std::size_t{0})};
 }
 
-std::vector<Case> make_cases(World& world, const std::vector<Collective>& collectives, DType dtype,
+std::vector<Case> make_cases(World& world, const std::vector<Collective>& collectives,
+                             const std::vector<std::size_t>& part_counts, DType dtype,
                              std::uint64_t seed, bool use_gloo, double timeout_seconds) {
   std::vector<Case> cases;
   for (const Collective collective : collectives) {
     if (collective == Collective::barrier) continue;
-    add_cases(world, collective, dtype, seed, cases);
+    add_cases(world, collective, part_counts, dtype, seed, cases);
   }
   if (use_gloo && !cases.empty()) {
     std::vector<GlooCase> gloo_cases;
@@ -165,7 +171,7 @@ std::vector<Case> make_cases(World& world, const std::vector<Collective>& collec
     run_gloo(world.size(), gloo_cases, timeout_seconds);
     return cases;
   }
-  for (const Case& one : cases) reduce_serially(one.collective, one.op, one.root, one.wanted);
+  for (const Case& one : cases) reduce_serially(one.division(), one.op, one.wanted);
   return cases;
 }
 

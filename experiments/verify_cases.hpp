@@ -17,6 +17,7 @@ struct Case {
   Collective collective = Collective::allreduce;
   Op op = Op::sum;
   int root = 0;
+  std::vector<std::size_t> part_counts = {};  ///< Of a v-form; empty for equal parts.
   std::string_view only = {};  ///< The one algorithm that it is for; empty: all of the collective.
   std::optional<ExactInputs> integers;  ///< Integer-valued inputs; none: random ones.
   std::uint64_t seed = 0;               ///< For random inputs.
@@ -28,6 +29,7 @@ struct Case {
 
   std::size_t count() const { return found.front().count; }
   int size() const { return static_cast<int>(found.size()); }
+  Division division() const { return {collective, size(), root, part_counts}; }
   bool is_random() const { return !integers.has_value(); }
   bool is_for(const Algorithm& algorithm) const {
     return collective == algorithm.collective && (only.empty() || only == algorithm.name);
@@ -52,13 +54,15 @@ struct Deviation {
 Deviation compare(const Case& one);
 
 /// Elements that every case list uses: few, odd, and many. For alltoall they are rounded up to
-/// equal parts.
-std::vector<std::size_t> verify_counts();
+/// equal parts. With `part_counts`, only their sum.
+std::vector<std::size_t> verify_counts(const std::vector<std::size_t>& part_counts);
 
 /// All cases of one dtype, for those of `collectives` that move data, in memory of `world`, with
 /// the reference's results: gloo's if `use_gloo`, which may take `timeout_seconds` for each wait,
-/// else the serial fold's.
-std::vector<Case> make_cases(World& world, const std::vector<Collective>& collectives, DType dtype,
+/// else the serial fold's. With `part_counts`, which gloo does not know, of those parts instead of
+/// verify_counts().
+std::vector<Case> make_cases(World& world, const std::vector<Collective>& collectives,
+                             const std::vector<std::size_t>& part_counts, DType dtype,
                              std::uint64_t seed, bool use_gloo, double timeout_seconds);
 
 }  // namespace tutti

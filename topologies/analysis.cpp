@@ -147,17 +147,18 @@ double injection_of(const Shape& shape) {
 
 int diversity_of(const Shape& shape, Farthest pair) {
   constexpr long long unlimited = 1'000'000;
-  const auto is_own = [&](int node) {
-    if (kind_of(shape, node) == Node::Kind::fabric) return false;
-    return node == pair.from || node == pair.to || kind_of(shape, node) != Node::Kind::host;
+  // What lies between a host of the pair and its machine's NICs, or its own cable to a switch.
+  const auto is_end = [pair](int node) { return node == pair.from || node == pair.to; };
+  const auto is_inside = [&](int node) {
+    const Node::Kind kind = kind_of(shape, node);
+    return is_end(node) || kind == Node::Kind::nic || kind == Node::Kind::bridge;
   };
+  const auto is_host = [&](int node) { return kind_of(shape, node) == Node::Kind::host; };
   const FlowNetwork network(shape, [&](int index) {
     const Link& link = shape.links[at(index)];
-    const bool meets_switch = kind_of(shape, link.from) == Node::Kind::fabric ||
-                              kind_of(shape, link.to) == Node::Kind::fabric ||
-                              kind_of(shape, link.from) == Node::Kind::bridge ||
-                              kind_of(shape, link.to) == Node::Kind::bridge;
-    return meets_switch && (is_own(link.from) || is_own(link.to)) ? unlimited : 1LL;
+    const bool is_own_cable =
+        (is_end(link.from) && !is_host(link.to)) || (is_end(link.to) && !is_host(link.from));
+    return is_own_cable || (is_inside(link.from) && is_inside(link.to)) ? unlimited : 1LL;
   });
   const long long routes = network.maximum_flow({pair.from}, {pair.to});
   // Both on one switch.

@@ -12,10 +12,25 @@
 
 namespace tutti {
 
-/// The lines without their ends, be they of Unix or Windows, and without a byte order mark.
-std::vector<std::string_view> lines_of(std::string_view text);
+/// The lines of a text without their ends, be they of Unix or Windows, and without a byte order
+/// mark.
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text);
 
-/// What is between blanks and tabs.
+  /// Moves to the next line; false behind the last.
+  bool next();
+
+  std::string_view line() const { return line_; }
+  int number() const { return number_; }  ///< From 1; 0 before the first.
+
+ private:
+  std::string_view rest_;
+  std::string_view line_;
+  int number_ = 0;
+};
+
+/// What is between blanks and tabs; no more words than a line of any format may have.
 std::vector<std::string_view> words_of(std::string_view line);
 
 /// The whole text as a whole number from 0, or nothing.

@@ -54,6 +54,12 @@ TEST(Tuning, MattersToAnAlgorithmExactlyWhereItsEntrySaysSo) {
         predicted_seconds(algorithm, {.ranks = 16, .count = 1600, .tuning = {.group = 4}},
                           {.outer = fast_ethernet, .inner = {1e-6, 1e-11, 1e-10}, .group = 4});
     EXPECT_EQ(one_class != other, algorithm.uses_group);
+    if (!algorithm.has_levels()) continue;
+    const Levels levels = levels_of(algorithm, {});
+    EXPECT_TRUE(matters({.inner = levels.inner},
+                        {.inner = algorithms_of(levels.inner->collective).back()}));
+    EXPECT_TRUE(
+        matters({.outer = levels.outer}, {.outer = algorithms_of(algorithm.collective).back()}));
   }
 }
 
@@ -97,7 +103,11 @@ TEST(Choose, SegmentsAreTheBestOfAllThatAreAllowed) {
 
 TEST(Choose, TuningThatTheProblemStatesIsKept) {
   Problem problem = problem_of(8, 1 << 20);
-  problem.tuning = {.segments = 7, .radix = 3, .group = 4};
+  problem.tuning = {.segments = 7,
+                    .radix = 3,
+                    .group = 4,
+                    .inner = &find_algorithm(Collective::reduce_scatter, "direct"),
+                    .outer = &find_algorithm(Collective::allreduce, "tree")};
   const Choice choice = choose(Collective::allreduce, problem, {.outer = fast_ethernet});
   for (const Candidate& each : choice.candidates) EXPECT_EQ(each.tuning, problem.tuning);
 }
@@ -123,10 +133,54 @@ TEST(Choose, SlowLinksBetweenGroupsMakeAHierarchyTheBest) {
   const Choice choice = choose(Collective::allreduce, problem_of(64, 64 << 20), profile);
   EXPECT_TRUE(choice.chosen.algorithm->uses_group) << choice.describe();
   EXPECT_EQ(candidate(choice, "hierarchical").tuning.group, 8);
+}
+
+TEST(Choose, AHierarchyOfRingsMovesOneOverTheGroupOnTheSlowLinks) {
+  const CostProfile profile{.outer = {5e-6, 1e-9, 0.0}, .inner = {5e-6, 1e-11, 0.0}, .group = 8};
+  Problem problem = problem_of(64, 64 << 20);
+  problem.tuning.inner = &find_algorithm(Collective::reduce_scatter, "ring");
+  problem.tuning.outer = &find_algorithm(Collective::allreduce, "ring");
+  const Choice choice = choose(Collective::allreduce, problem, profile);
+  EXPECT_EQ(candidate(choice, "hierarchical").tuning.group, 8);
   // 2(7/8) n on the fast links, 2(7/8) n/8 on the slow ones.
   const double n = 64 << 20, share = 2 * 7.0 / 8;
   EXPECT_NEAR(candidate(choice, "hierarchical").seconds,
               28 * 5e-6 + share * n * 1e-11 + share * n / 8 * 1e-9, 1e-9);
+}
+
+TEST(Choose, TheLevelsOfAHierarchyAreTheBestOfAllPairsInAllGroups) {
+  const CostProfile profile{
+      .outer = {5e-6, 1e-9, 1e-10}, .inner = {1e-6, 1e-11, 1e-10}, .group = 4};
+  for (const Algorithm& algorithm : catalogue()) {
+    if (!algorithm.has_levels()) continue;
+    for (const std::size_t bytes :
+         {std::size_t{64}, std::size_t{64} << 10, std::size_t{64} << 20}) {
+      Problem problem = problem_of(24, bytes);
+      const Choice choice = choose(algorithm.collective, problem, profile);
+      const Candidate found = candidate(choice, "hierarchical");
+      double best = 1.0;
+      for (const int group : {2, 3, 4, 6, 8, 12}) {
+        for (const Algorithm* inner : algorithms_of(inner_collective(algorithm.collective))) {
+          for (const Algorithm* outer : algorithms_of(algorithm.collective)) {
+            problem.tuning = {.group = group, .inner = inner, .outer = outer};
+            if (!algorithm.supports(problem)) continue;
+            best = std::min(best, predicted_seconds(algorithm, problem, profile));
+          }
+        }
+      }
+      EXPECT_NEAR(found.seconds, best, best * 1e-8)
+          << describe(algorithm, found.tuning) << ", " << bytes << " bytes";
+    }
+  }
+}
+
+TEST(Choose, ALevelThatTheProblemStatesIsKeptAndTheOtherChosen) {
+  Problem problem = problem_of(12, 1 << 20);
+  problem.tuning.outer = &find_algorithm(Collective::allgather, "neighbor_exchange");
+  const Choice choice = choose(Collective::allgather, problem, {.outer = fast_ethernet});
+  const Candidate& found = candidate(choice, "hierarchical");
+  EXPECT_EQ(found.tuning.outer, problem.tuning.outer);
+  EXPECT_EQ(12 / found.tuning.group % 2, 0);
 }
 
 TEST(Choose, ARingLeavesAGroupOnceAndSoPaysForALoneMessage) {
@@ -163,11 +217,11 @@ TEST(Choose, ARuleThatIsNotSupportedIsRefusedWithItsPlace) {
 
 TEST(Rules, TheFirstThatMatchesWins) {
   const Rules rules = parse_rules(R"(# My cluster.
-collective,min_bytes,max_bytes,min_ranks,max_ranks,algorithm,segments,radix,group
+collective,min_bytes,max_bytes,min_ranks,max_ranks,algorithm,segments,radix,group,inner,outer
 
-allreduce,,1023,,,tree,,,    # small
-allreduce,1024,,8,,hierarchical,,,4
-allreduce,1024,,,,ring_segmented,16,,
+allreduce,,1023,,,tree,,,,,    # small
+allreduce,1024,,8,,hierarchical,,,4,direct,rabenseifner
+allreduce,1024,,,,ring_segmented,16,,,,
 )",
                                   "rules.csv");
   ASSERT_EQ(rules.size(), 3U);
@@ -177,7 +231,7 @@ allreduce,1024,,,,ring_segmented,16,,
     return choice.origin + ": " + describe(*choice.chosen.algorithm, choice.chosen.tuning);
   };
   EXPECT_EQ(chosen(8, 1020), "rules.csv line 4: tree");
-  EXPECT_EQ(chosen(8, 1024), "rules.csv line 5: hierarchical, groups of 4");
+  EXPECT_EQ(chosen(8, 1024), "rules.csv line 5: hierarchical, direct x rabenseifner, groups of 4");
   EXPECT_EQ(chosen(7, 1024), "rules.csv line 6: ring_segmented, 16 segments");
   EXPECT_THAT(choose(Collective::broadcast, problem_of(8, 64), {}, rules).origin, IsEmpty());
 }
@@ -207,6 +261,11 @@ TEST(Rules, WhatIsWrongIsSaidWithItsLine) {
   EXPECT_THAT(error(header + "allreduce,9,8,ring,"), HasSubstr("never matches"));
   EXPECT_THAT(error(header + "allreduce,,,ring,2"), HasSubstr("allreduce ring has no segments"));
   EXPECT_THAT(error(header + "allreduce,,,chain,0"), HasSubstr("segments is '0'"));
+  const std::string levels = "collective,algorithm,inner,outer\n";
+  EXPECT_THAT(error(levels + "allreduce,hierarchical,rabenseifner,"),
+              AllOf(HasSubstr("line 2: unknown algorithm 'rabenseifner' for reduce_scatter"),
+                    HasSubstr("recursive_halving")));
+  EXPECT_THAT(error(levels + "allreduce,ring,,direct"), HasSubstr("allreduce ring has no outer"));
 }
 
 TEST(Forced, NamesAreReadAndUnknownOnesListTheValidOnes) {
@@ -214,6 +273,11 @@ TEST(Forced, NamesAreReadAndUnknownOnesListTheValidOnes) {
   ASSERT_EQ(rules.size(), 2U);
   EXPECT_EQ(rules[1].algorithm->full_name, "broadcast_binomial");
   EXPECT_THAT(parse_forced("", "TUTTI_ALGO"), IsEmpty());
+  const Rules levels =
+      parse_forced("allreduce: hierarchical( direct , rabenseifner )", "TUTTI_ALGO");
+  ASSERT_EQ(levels.size(), 1U);
+  EXPECT_EQ(describe(*levels[0].algorithm, levels[0].tuning),
+            "hierarchical, direct x rabenseifner");
   const auto error = [](const char* text) {
     return error_of([&] { parse_forced(text, "TUTTI_ALGO"); });
   };
@@ -221,6 +285,13 @@ TEST(Forced, NamesAreReadAndUnknownOnesListTheValidOnes) {
               AllOf(HasSubstr("TUTTI_ALGO: unknown algorithm 'rings'"), HasSubstr("ring_gloo")));
   EXPECT_THAT(error("all:ring"), AllOf(HasSubstr("unknown collective"), HasSubstr("alltoall")));
   EXPECT_THAT(error("ring"), HasSubstr("expected COLLECTIVE:ALGORITHM"));
+  EXPECT_THAT(error("allreduce:ring;broadcast:linear;allreduce:ring"),
+              HasSubstr("TUTTI_ALGO: allreduce is forced twice, to ring and to ring"));
+  for (const char* text : {"allreduce:ring(ring,ring)", "allreduce:hierarchical(ring)",
+                           "allreduce:hierarchical(ring,ring"}) {
+    EXPECT_THAT(error(text), HasSubstr("NAME(INNER,OUTER)")) << text;
+  }
+  EXPECT_THAT(error("allreduce:hierarchical(ring,rung)"), HasSubstr("unknown algorithm 'rung'"));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "tests/collectives/exercise.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "tests/support/blocks.hpp"
@@ -23,51 +22,9 @@ std::size_t Exercise::count() const {
   return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
-std::vector<std::size_t> Exercise::counts_of(int rank) const {
-  std::vector<std::size_t> result = counts;
-  if (collective == Collective::alltoall) {
-    std::rotate(result.begin(), result.begin() + rank, result.end());
-  }
-  return result;
-}
-
-Block Exercise::part(Block whole, int rank, int index) const {
-  return Parts(whole, counts_of(rank))[index];
-}
-
-Block Exercise::input_of(Block whole, int rank) const {
-  switch (collective) {
-    case Collective::allgather:
-    case Collective::gather:
-      return part(whole, rank, rank);
-    case Collective::broadcast:
-    case Collective::scatter:
-      return rank == root ? whole : whole.slice(0, 0);
-    case Collective::barrier:
-      return whole.slice(0, 0);
-    default:
-      return whole;
-  }
-}
-
-Block Exercise::result_of(Block whole, int rank) const {
-  switch (collective) {
-    case Collective::reduce_scatter:
-    case Collective::scatter:
-      return part(whole, rank, rank);
-    case Collective::reduce:
-    case Collective::gather:
-      return rank == root ? whole : whole.slice(0, 0);
-    case Collective::barrier:
-      return whole.slice(0, 0);
-    default:
-      return whole;
-  }
-}
-
 void Exercise::fill(Block whole, int rank) const {
   for (std::size_t i = 0; i < whole.count; ++i) set_element(whole, i, -1);
-  const Block input = input_of(whole, rank);
+  const Block input = division().input_of(whole, rank);
   const std::size_t begin = begin_of(whole, input);
   for (std::size_t i = 0; i < input.count; ++i) {
     set_element(input, i, contribution(rank, begin + i));
@@ -78,7 +35,8 @@ testing::AssertionResult Exercise::has_result(Block result, int rank) const {
   // A buffer that is never read, to find out where parts lie.
   std::vector<std::byte> memory((count() + 1) * bytes_of(result.dtype));
   const Block whole{memory.data(), count(), result.dtype};
-  const std::size_t begin = begin_of(whole, result_of(whole, rank));
+  const Division parts = division();
+  const std::size_t begin = begin_of(whole, parts.result_of(whole, rank));
   std::vector<double> expected(whole.count);
   if (reduces(collective)) {
     for (int from = 0; from < size(); ++from) {
@@ -88,12 +46,14 @@ testing::AssertionResult Exercise::has_result(Block result, int rank) const {
     const bool is_gathered =
         collective != Collective::broadcast && collective != Collective::scatter;
     for (int i = 0; i < size(); ++i) {
-      const std::size_t first = begin_of(whole, part(whole, rank, i));
+      const std::size_t first = begin_of(whole, parts.parts_of(whole, rank)[i]);
       const int from = is_gathered ? i : root;
       // Where in its sender's buffer the part begins.
-      const std::size_t sent =
-          collective == Collective::alltoall ? begin_of(whole, part(whole, from, rank)) : first;
-      for (std::size_t k = 0; k < part(whole, rank, i).count; ++k) {
+      const std::size_t sent = collective == Collective::alltoall
+                                   ? begin_of(whole, parts.parts_of(whole, from)[rank])
+                                   : first;
+      const std::size_t length = parts.parts_of(whole, rank)[i].count;
+      for (std::size_t k = 0; k < length; ++k) {
         expected[first + k] = contribution(from, sent + k);
       }
     }

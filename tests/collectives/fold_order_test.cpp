@@ -69,7 +69,7 @@ TEST(FoldOrder, LocalFoldsCombineInOrderWhereverTheOwnContributionStands) {
     world.run([&](Rank& rank) {
       const Block block{reinterpret_cast<std::byte*>(&own), 1, DType::float32};
       const Block rest{reinterpret_cast<std::byte*>(others), 3, DType::float32};
-      fold_in_order(rank.channel(), block, index, Parts(rest, 3), Op::sum);
+      fold_in_order(rank.channel(), block, index, Parts(rest, 3), std::vector<Request>(3), Op::sum);
     });
     EXPECT_EQ(own, ((values[0] + values[1]) + values[2]) + values[3]) << index;
   }

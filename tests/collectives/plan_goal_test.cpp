@@ -209,7 +209,7 @@ TEST(Goal, ErrorsNameTheLineAndWhatWasExpected) {
   };
   EXPECT_EQ(error_of(""), "line 1: found the end of the text, expected 'num_ranks'");
   EXPECT_THAT(error_of("num_ranks 99999999999999999999"),
-              AllOf(HasSubstr("line 1: found '99999999999999999999'"), HasSubstr("1 to 1048576")));
+              AllOf(HasSubstr("line 1: found '99999999999999999999'"), HasSubstr("1 to 65536")));
   EXPECT_THAT(error_of("num_ranks 2\nrank 2 {\n}"), HasSubstr("line 2: found '2'"));
   EXPECT_THAT(error_of("num_ranks 2\nrank 0 {\n}\nrank 0 {\n}"), HasSubstr("line 4: found rank 0"));
   EXPECT_THAT(error_of("num_ranks 2\nrank 0 {\n"), HasSubstr("line 3: found the end of the text"));

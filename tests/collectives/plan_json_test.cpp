@@ -56,7 +56,7 @@ TEST(PlanJson, ErrorsSayWhereAndWhatWasExpected) {
   EXPECT_THAT(error_of("{\n  \"format\": nil}"), HasSubstr("line 2, column 14"));
   EXPECT_THAT(error_of("[1]"), HasSubstr("the top: found an array, expected an object"));
   EXPECT_THAT(error_of(R"({"format": "tutti plan 1", "size": -1})"),
-              HasSubstr("found size -1, expected 1 to 1048576"));
+              HasSubstr("found size -1, expected 1 to 65536"));
   EXPECT_THAT(error_of(with_events(R"({"do": "sing", "step": 1})")),
               AllOf(HasSubstr("programs[0], events[0]: found do 'sing'"), HasSubstr("recv, wait")));
   EXPECT_THAT(error_of(with_events(R"({"do": "wait", "step": 1, "request": 7})")),

@@ -82,6 +82,20 @@ TEST(Plan, ReplayCountsLatencyBandwidthAndReduction) {
   EXPECT_DOUBLE_EQ(ends[1], 100.0 + 1.0 + 20.0 + 40.0);
 }
 
+TEST(Plan, OverheadsKeepARankBusyWhileLatenciesPassTogether) {
+  const Plan plan = record(2, [](Channel& channel) {
+    const Request requests[] = {
+        channel.rank() == 0 ? channel.isend(1, ghost(1)) : channel.irecv(0, ghost(1)),
+        channel.rank() == 0 ? channel.isend(1, ghost(1)) : channel.irecv(0, ghost(1))};
+    for (const Request request : requests) channel.wait(request);
+  });
+  const Timeline result = timeline(
+      plan, {.alpha_seconds = 10.0, .send_overhead_seconds = 1.0, .receive_overhead_seconds = 3.0});
+  EXPECT_EQ(result.begin_seconds, (std::vector<double>{1.0, 2.0}));
+  EXPECT_EQ(result.end_seconds, (std::vector<double>{11.0, 12.0}));
+  EXPECT_EQ(result.rank_seconds, (std::vector<double>{12.0, 11.0 + 3.0 + 3.0}));
+}
+
 TEST(Plan, AddressesAreOffsetsInTheBuffersOfTheWorld) {
   PlanWorld world(2);
   world.allocate(64);

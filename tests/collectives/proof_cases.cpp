@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <numeric>
+#include <string_view>
 
 #include "collectives/run.hpp"
 
@@ -34,6 +35,17 @@ std::vector<Tuning> tunings_of(const Algorithm& algorithm, int ranks) {
   return tunings;
 }
 
+std::vector<int> level_groups(int ranks) {
+  if (ranks == 24) return {4, 6};
+  if (ranks == 36) return {6};
+  if (ranks == 64) return {8};
+  std::vector<int> groups;
+  for (int group = 1; group <= ranks && ranks <= 16; ++group) {
+    if (ranks % group == 0) groups.push_back(group);
+  }
+  return groups;
+}
+
 std::vector<std::size_t> totals_of(const Algorithm& algorithm, int ranks) {
   const auto n = static_cast<std::size_t>(ranks);
   if (algorithm.collective == Collective::barrier) return {0};
@@ -50,6 +62,10 @@ std::vector<int> roots_of(const Algorithm& algorithm, int ranks) {
   std::vector<int> roots(static_cast<std::size_t>(ranks));
   std::iota(roots.begin(), roots.end(), 0);
   return roots;
+}
+
+std::size_t sum_of(const std::vector<std::size_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
 // Parts of 0 to 3 elements, and all elements in one part.
@@ -69,10 +85,14 @@ std::vector<std::vector<std::size_t>> uneven_parts_of(const Algorithm& algorithm
 }  // namespace
 
 std::string ProofCase::describe() const {
+  const Tuning& tuning = problem.tuning;
+  const auto name_of_level = [](const Algorithm* level) {
+    return level != nullptr ? level->name : std::string_view("default");
+  };
   return fmt::format(
-      "{} ranks, {} elements, root {}, {} segments, radix {}, group {}, {}", problem.ranks,
-      problem.count, problem.root, problem.tuning.segments, problem.tuning.radix,
-      problem.tuning.group,
+      "{} ranks, {} elements, root {}, {} segments, radix {}, group {}, {} x {}, {}", problem.ranks,
+      problem.count, problem.root, tuning.segments, tuning.radix, tuning.group,
+      name_of_level(tuning.inner), name_of_level(tuning.outer),
       counts.empty() ? "equal parts" : fmt::format("parts of {}", fmt::join(counts, " ")));
 }
 
@@ -81,6 +101,20 @@ std::vector<int> proof_ranks() {
   std::iota(ranks.begin(), ranks.end(), 1);
   for (const int many : {96, 100, 127, 128, 129, 255, 256, 384, 511, 512}) ranks.push_back(many);
   return ranks;
+}
+
+std::vector<Tuning> level_tunings(const Algorithm& algorithm, int ranks) {
+  std::vector<Tuning> tunings;
+  if (!algorithm.has_levels()) return tunings;
+  for (const int group : level_groups(ranks)) {
+    for (const Algorithm* inner : algorithms_of(inner_collective(algorithm.collective))) {
+      for (const Algorithm* outer : algorithms_of(algorithm.collective)) {
+        const Tuning tuning{.group = group, .inner = inner, .outer = outer};
+        if (algorithm.supports({.ranks = ranks, .tuning = tuning})) tunings.push_back(tuning);
+      }
+    }
+  }
+  return tunings;
 }
 
 std::vector<ProofCase> proof_cases(const Algorithm& algorithm, int ranks) {
@@ -92,10 +126,19 @@ std::vector<ProofCase> proof_cases(const Algorithm& algorithm, int ranks) {
         if (algorithm.supports(problem)) cases.push_back({problem});
       }
       for (const auto& parts : uneven_parts_of(algorithm, ranks)) {
-        const std::size_t total = std::accumulate(parts.begin(), parts.end(), std::size_t{0});
-        const Problem problem{ranks, total, 4, root, tuning};
+        const Problem problem{ranks, sum_of(parts), 4, root, tuning};
         if (algorithm.supports(problem)) cases.push_back({problem, parts});
       }
+    }
+  }
+  const auto n = static_cast<std::size_t>(ranks);
+  for (const Tuning& tuning : level_tunings(algorithm, ranks)) {
+    const int root = is_rooted(algorithm.collective) ? 2 * ranks / 3 : 0;
+    for (const std::size_t total : {n, 2 * n + 3}) {
+      cases.push_back({{ranks, total, 4, root, tuning}});
+    }
+    for (const auto& parts : uneven_parts_of(algorithm, ranks)) {
+      cases.push_back({{ranks, sum_of(parts), 4, root, tuning}, parts});
     }
   }
   return cases;
@@ -117,7 +160,8 @@ Promise promise_of(const Algorithm& algorithm, const ProofCase& proof_case) {
           .ranks = proof_case.problem.ranks,
           .count = proof_case.problem.count,
           .root = proof_case.problem.root,
-          .counts = proof_case.counts};
+          .counts = proof_case.counts,
+          .out_of_place = algorithm.collective == Collective::alltoall};
 }
 
 void prove(const Algorithm& algorithm, const ProofCase& proof_case) {

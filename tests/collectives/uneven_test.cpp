@@ -51,7 +51,7 @@ std::vector<std::vector<std::size_t>> uneven_counts() {
 }
 
 Arguments arguments_of(const Exercise& exercise, int rank) {
-  Arguments arguments{.root = exercise.root, .counts = exercise.counts_of(rank)};
+  Arguments arguments{.root = exercise.root, .counts = exercise.division().counts_of(rank)};
   if (exercise.collective == Collective::alltoall) arguments.source_counts = arguments.counts;
   return arguments;
 }
@@ -89,7 +89,7 @@ TEST_P(EveryVForm, GivesTheSameInPlaceWithUnequalAndEmptyParts) {
     });
     for (int rank = 0; rank < exercise.size(); ++rank) {
       const Block whole = blocks[static_cast<std::size_t>(rank)];
-      EXPECT_TRUE(exercise.has_result(exercise.result_of(whole, rank), rank));
+      EXPECT_TRUE(exercise.has_result(exercise.division().result_of(whole, rank), rank));
     }
   });
 }
@@ -100,14 +100,15 @@ TEST_P(EveryVForm, GivesTheSameOutOfPlaceAndLeavesTheInputAlone) {
     std::vector<std::vector<std::byte>> before;
     for (int rank = 0; rank < exercise.size(); ++rank) {
       const Block whole = blocks[static_cast<std::size_t>(rank)];
-      outputs.push_back(world.allocate_block(exercise.result_of(whole, rank).count, whole.dtype));
+      outputs.push_back(
+          world.allocate_block(exercise.division().result_of(whole, rank).count, whole.dtype));
       before.push_back(bytes_in(whole));
     }
     world.run([&](Rank& rank) {
       Checked channel(rank.channel());
       const auto index = static_cast<std::size_t>(rank.index());
       Arguments arguments = arguments_of(exercise, rank.index());
-      arguments.input = exercise.input_of(blocks[index], rank.index());
+      arguments.input = exercise.division().input_of(blocks[index], rank.index());
       arguments.output = outputs[index];
       run(*GetParam(), channel, arguments);
     });

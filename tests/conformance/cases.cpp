@@ -44,9 +44,13 @@ std::size_t supported_count(const Algorithm& algorithm, std::size_t count, int r
 }
 
 std::string CaseSpec::describe() const {
-  return fmt::format("{} of {} {}, op {}, root {}, {} place, segments {}, radix {}, group {}",
-                     algorithm->full_name, count, name_of(dtype), name_of(op), root,
-                     in_place ? "in" : "out of", tuning.segments, tuning.radix, tuning.group);
+  const Levels levels = levels_of(*algorithm, tuning);
+  return fmt::format(
+      "{} of {} {}, op {}, root {}, {} place, segments {}, radix {}, group {}, levels {}",
+      algorithm->full_name, count, name_of(dtype), name_of(op), root, in_place ? "in" : "out of",
+      tuning.segments, tuning.radix, tuning.group,
+      levels.inner == nullptr ? "none"
+                              : fmt::format("{} x {}", levels.inner->name, levels.outer->name));
 }
 
 Case allocate_case(World& world, const CaseSpec& spec) {

@@ -1,6 +1,7 @@
 // What every algorithm of the catalogue computes, on every substrate and for many world sizes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -71,6 +72,26 @@ std::vector<CaseSpec> for_every_algorithm(const CaseSpec& common, int ranks) {
   return specs;
 }
 
+// Hierarchies in pairs, so that each algorithm that can serve as a level does so once.
+std::vector<CaseSpec> level_specs(int ranks) {
+  std::vector<CaseSpec> specs;
+  for (const Algorithm& algorithm : catalogue()) {
+    if (!algorithm.has_levels()) continue;
+    const auto inners = algorithms_of(inner_collective(algorithm.collective));
+    const auto outers = algorithms_of(algorithm.collective);
+    for (std::size_t i = 0; i < std::max(inners.size(), outers.size()); ++i) {
+      const Tuning tuning = {
+          .group = 2, .inner = inners[i % inners.size()], .outer = outers[i % outers.size()]};
+      if (!algorithm.supports({.ranks = ranks, .tuning = tuning})) continue;
+      specs.push_back({.algorithm = &algorithm,
+                       .count = odd_count,
+                       .root = is_rooted(algorithm.collective) ? ranks / 2 : 0,
+                       .tuning = tuning});
+    }
+  }
+  return specs;
+}
+
 // All ways of using them that may take different ways through the code.
 std::vector<CaseSpec> varied_specs(int ranks) {
   std::vector<CaseSpec> commons;
@@ -88,7 +109,7 @@ std::vector<CaseSpec> varied_specs(int ranks) {
   for (const Op op : {Op::product, Op::min, Op::max, Op::average}) {
     commons.push_back({.count = odd_count, .op = op});
   }
-  std::vector<CaseSpec> specs;
+  std::vector<CaseSpec> specs = level_specs(ranks);
   for (const CaseSpec& common : commons) {
     const std::vector<CaseSpec> some = for_every_algorithm(common, ranks);
     specs.insert(specs.end(), some.begin(), some.end());
@@ -244,7 +265,11 @@ TEST_P(GhostResults, EveryAlgorithmRunsWithoutMemory) {
   const std::vector<CaseSpec> specs = varied_specs(ranks());
   EXPECT_NO_THROW(world->run([&](Rank& rank) {
     for (const CaseSpec& spec : specs) {
-      run(*spec.algorithm, rank.channel(), ghost(spec.count, spec.dtype), spec.op, spec.root);
+      run(*spec.algorithm, rank.channel(),
+          {.output = ghost(spec.count, spec.dtype),
+           .op = spec.op,
+           .root = spec.root,
+           .tuning = spec.tuning});
     }
   }));
 }

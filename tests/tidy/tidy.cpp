@@ -151,7 +151,7 @@ void check_functions(const SourceFile& file, std::vector<Finding>& findings) {
 
 bool is_written_by_people(const fs::path& path) {
   static const std::set<std::string> names = {
-      "CMakeLists.txt", "CMakePresets.json", "demo", "test", "setup", "run"};
+      "CMakeLists.txt", "CMakePresets.json", "demo", "test", "setup", "fuzz", "run"};
   static const std::set<std::string> extensions = {".cpp", ".hpp", ".cmake", ".md",    ".yaml",
                                                    ".yml", ".c",   ".h",     ".ipynb", ".py"};
   return names.contains(path.filename()) || extensions.contains(path.extension());

@@ -97,6 +97,16 @@ TEST(Summary, MachinesAreNotCutInTwo) {
   EXPECT_DOUBLE_EQ(summary.oversubscription.value(), 1.0);
 }
 
+TEST(Summary, EachRailOfAMachineIsARouteOfItsOwn) {
+  const MachineSpec box{.devices = 4,
+                        .nics = 4,
+                        .device = {.bandwidth_bytes_per_second = 100e9},
+                        .pcie = {.bandwidth_bytes_per_second = 50e9}};
+  const LeafSpineSpec rails{
+      .leaves = 4, .spines = 2, .hosts_per_leaf = 2, .rails = 4, .host = cable, .spine = cable};
+  EXPECT_EQ(summarise(build_shape(compose(leaf_spine(rails), machine(box)))).path_diversity, 4);
+}
+
 TEST(Summary, AFailedSpineIsMissed) {
   Shape shape = build_shape(
       leaf_spine({.leaves = 4, .spines = 2, .hosts_per_leaf = 2, .host = cable, .spine = cable}));

@@ -82,6 +82,15 @@ TEST_F(ChoosingCommand, AForcedRingOnAStarIsPredictedToTheMicrosecond) {
   EXPECT_NEAR(rows[0]["predicted_us"], rows[0]["time_us"].get<double>(), 1e-3);
 }
 
+TEST_F(ChoosingCommand, AForcedHierarchyMayNameItsLevels) {
+  setenv("TUTTI_ALGO", "allreduce:hierarchical(direct,rabenseifner)", 1);
+  const auto rows = rows_of("simulate allreduce --topology topologies/star.yaml --sizes 1M");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0]["chosen"], "hierarchical");
+  EXPECT_EQ(rows[0]["inner"], "direct");
+  EXPECT_EQ(rows[0]["outer"], "rabenseifner");
+}
+
 TEST_F(ChoosingCommand, NamedAlgorithmsWinOverForcedOnes) {
   setenv("TUTTI_ALGO", "allreduce:ring", 1);
   const auto rows = rows_of(std::string(simulate) + "--sizes 1K --algo tree");
@@ -91,12 +100,37 @@ TEST_F(ChoosingCommand, NamedAlgorithmsWinOverForcedOnes) {
 
 TEST_F(ChoosingCommand, AnUnknownForcedNameIsAUsageErrorThatListsTheValidOnes) {
   setenv("TUTTI_ALGO", "allreduce:rign", 1);
-  for (const char* command : {simulate, "bench allreduce --algo ring "}) {
+  for (const char* command : {simulate, "bench allreduce --algo auto,ring "}) {
     const CommandResult result = run_tutti(std::string(command) + "--sizes 1K");
     EXPECT_EQ(result.exit_code, 2);
     EXPECT_THAT(result.errors, AllOf(HasSubstr("TUTTI_ALGO: unknown algorithm 'rign'"),
                                      HasSubstr("ring, ring_gloo")));
   }
+}
+
+TEST_F(ChoosingCommand, ForcedNamesAreNotReadWhereNothingIsChosen) {
+  setenv("TUTTI_ALGO", "allreduce:rign", 1);
+  EXPECT_EQ(run_tutti(std::string(simulate) + "--sizes 1K --algo ring").exit_code, 0);
+  const std::string crossover =
+      "crossover --topology topologies/star.yaml --sizes 1K,64K --ranks 4";
+  EXPECT_EQ(run_tutti(crossover).exit_code, 0);
+  EXPECT_THAT(run_tutti("crossover --help").output, HasSubstr("TUTTI_ALGO is not read"));
+}
+
+TEST_F(ChoosingCommand, ACollectiveThatIsForcedTwiceIsAUsageErrorThatNamesBoth) {
+  setenv("TUTTI_ALGO", "allreduce:ring;broadcast:binomial;allreduce:tree", 1);
+  const CommandResult result = run_tutti(std::string(simulate) + "--sizes 1K");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors,
+              HasSubstr("TUTTI_ALGO: allreduce is forced twice, to ring and to tree"));
+}
+
+TEST_F(ChoosingCommand, RulesThatNothingWouldFollowAreRefused) {
+  const std::string file = file_with("collective,algorithm\nallreduce,ring\n");
+  const CommandResult result =
+      run_tutti(std::string(simulate) + "--sizes 1K --algo tree --rules " + file);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("with --algo tree nothing is chosen"));
 }
 
 TEST_F(ChoosingCommand, RulesPinBySize) {
@@ -121,8 +155,8 @@ TEST_F(ChoosingCommand, WrongRulesAreAUsageErrorWithTheLine) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.errors, HasSubstr("line 2: unknown algorithm 'rung'"));
   const CommandResult missing = run_tutti(std::string(simulate) + "--rules /nowhere/rules.csv");
-  EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_THAT(missing.errors, HasSubstr("--rules /nowhere/rules.csv: cannot be read"));
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_THAT(missing.errors, HasSubstr("cannot read '/nowhere/rules.csv': No such file"));
 }
 
 TEST_F(ChoosingCommand, BenchChoosesByAFitToThisMachine) {
@@ -140,7 +174,7 @@ TEST_F(ChoosingCommand, CsvHasAsManyFieldsInRowsOfNamedAlgorithms) {
   std::vector<std::string> all;
   for (std::string line; std::getline(lines, line);) all.push_back(line);
   ASSERT_EQ(all.size(), 3U);
-  EXPECT_THAT(all[0], HasSubstr("group,chosen,chosen_by,predicted_us"));
+  EXPECT_THAT(all[0], HasSubstr("outer,chosen,chosen_by,predicted_us"));
   EXPECT_THAT(all[2], HasSubstr(",,,"));
 }
 

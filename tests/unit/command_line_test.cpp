@@ -47,6 +47,27 @@ TEST(CommandLine, AUsageErrorExitsWith2AndPrintsOnlyOnStderr) {
                                 "bench allreduce -i 1K -f 2",
                                 "bench allreduce -i ''",
                                 "bench allreduce --sizes ''",
+                                "bench allreduce --sizes 1K -b 4",
+                                "bench allreduce --sizes 1K -e 4K",
+                                "bench allreduce -f 2 --sizes 1K",
+                                "crossover --sizes 1K -i 1K --topology topologies/star.yaml",
+                                "bench allgather --counts 3,0,5",
+                                "bench allgather --counts 3,0,5,-2",
+                                "bench allgather --counts 3,0,5,x",
+                                "bench allgather --counts 3,0,5,2 --sizes 1K",
+                                "bench allgather --counts 3,0,5,2 -b 8",
+                                "bench allgather --counts 3,0,5,2 --algo auto",
+                                "bench allreduce --counts 3,0,5,2",
+                                "bench alltoall --counts 3,0,5,2 --algo bruck",
+                                "bench allreduce --members 0,4",
+                                "bench allreduce --members 2,2",
+                                "bench allreduce --members 0,-1",
+                                "bench allreduce --members ''",
+                                "bench allgather --counts ''",
+                                "bench broadcast --members 3,1 -r 2",
+                                "verify --members 4",
+                                "verify --counts 1,2",
+                                "bench allreduce --algo ring --rules rules.csv",
                                 "bench allreduce --accumulate half",
                                 "verify --seed -1",
                                 "simulate allreduce --ranks 0 --topology topologies/star.yaml",
@@ -66,7 +87,6 @@ TEST(CommandLine, AUsageErrorExitsWith2AndPrintsOnlyOnStderr) {
                                 "verify --transport tcp",
                                 "verify --seed x",
                                 "simulate allreduce",
-                                "simulate allreduce --topology nowhere.yaml",
                                 "crossover",
                                 "crossover --topology topologies/star.yaml --model exact",
                                 "crossover --topology topologies/star.yaml --set hosts=0",
@@ -102,6 +122,27 @@ TEST(CommandLine, TuningThatChangesNothingIsRefused) {
   EXPECT_THAT(run_tutti("bench barrier --segments 2").errors, HasSubstr("none does"));
   EXPECT_THAT(run_tutti("bench broadcast --algo knomial --radix 1").errors,
               HasSubstr("4 ranks with radix 1 are not supported"));
+}
+
+TEST(CommandLine, ALevelThatDoesNotExistOrDoesNotFitIsRefused) {
+  const auto error = [](const std::string& arguments) {
+    const CommandResult result = run_tutti(arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments;
+    return result.errors;
+  };
+  EXPECT_THAT(error("bench allreduce --algo hierarchical --inner rabenseifner"),
+              AllOf(HasSubstr("--inner: unknown algorithm 'rabenseifner' for reduce_scatter"),
+                    HasSubstr("recursive_halving")));
+  EXPECT_THAT(error("explain allreduce hierarchical --ranks 4 --outer rign"),
+              AllOf(HasSubstr("--outer: unknown algorithm 'rign' for allreduce"),
+                    HasSubstr("rabenseifner")));
+  EXPECT_THAT(error("bench allreduce --algo ring --inner direct"),
+              HasSubstr("--inner direct: no chosen algorithm of allreduce uses it; hierarchical"));
+  EXPECT_THAT(error("bench reduce --outer binomial"),
+              HasSubstr("--outer binomial: no algorithm of reduce has levels"));
+  EXPECT_THAT(error("bench allgather --algo hierarchical --ranks 6 --group 3 "
+                    "--inner neighbor_exchange"),
+              HasSubstr("6 ranks with group 3, inner neighbor_exchange are not supported"));
 }
 
 TEST(CommandLine, AnUnknownWordIsNamedBesideTheCommands) {
@@ -175,6 +216,30 @@ TEST(CommandLine, SettingsMayComeBeforeTheCollective) {
   EXPECT_THAT(result.output, HasSubstr("star(2, 12.5 GB/s, 1 us)"));
 }
 
+TEST(CommandLine, SizesBesideASweepAreRefusedWithBothNames) {
+  EXPECT_THAT(run_tutti("bench allreduce --sizes 1K -b 4").errors,
+              AllOf(HasSubstr("--sizes"), HasSubstr("--minbytes")));
+}
+
+// As a file that cannot be written; what such a file says is a matter of usage.
+TEST(CommandLine, AnInputThatCannotBeReadIsAnOperatingErrorForAllCommands) {
+  for (const char* arguments :
+       {"simulate allreduce --topology nowhere.yaml", "crossover --topology nowhere.yaml",
+        "simulate allreduce --topology topologies",
+        "simulate allreduce --topology topologies/star.yaml --rules nowhere.csv",
+        "simulate allreduce --topology topologies/star.yaml --rules topologies",
+        "bench allreduce --rules nowhere.csv",
+        "replay nowhere.goal --topology topologies/star.yaml",
+        "replay topologies --topology topologies/star.yaml",
+        "replay tests/fixtures/reduce_broadcast.goal --topology nowhere.yaml"}) {
+    const CommandResult result = run_tutti(arguments);
+    EXPECT_EQ(result.exit_code, 3) << arguments << '\n' << result.errors;
+    EXPECT_THAT(result.errors, StartsWith("tutti: ")) << arguments;
+    EXPECT_THAT(result.output, IsEmpty()) << arguments;
+  }
+  EXPECT_EQ(run_tutti("simulate allreduce --topology CMakeLists.txt").exit_code, 2);
+}
+
 TEST(CommandLine, MoreMemoryThanThereIsIsAnOperatingError) {
   for (const char* size : {"1000T", "8388607T"}) {
     const CommandResult result = run_tutti(std::string("bench allreduce --sizes ") + size);
@@ -230,6 +295,67 @@ TEST(BenchCommand, EveryCollectiveIsRightForEveryDtype) {
   }
 }
 
+// Wrong elements in all rows of JSON, and how many rows there are.
+struct Wrong {
+  std::size_t rows = 0;
+  std::size_t elements = 0;
+};
+
+Wrong wrong_of(const std::string& output, const std::string& note) {
+  Wrong wrong;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line); ++wrong.rows) {
+    const auto row = nlohmann::json::parse(line);
+    wrong.elements += row["wrong"].get<std::size_t>();
+    EXPECT_THAT(row["note"].get<std::string>(), HasSubstr(note));
+  }
+  return wrong;
+}
+
+TEST(BenchCommand, UnequalPartsAmongSomeRanksAreRightForEveryAlgorithmThatTakesThem) {
+  for (const std::string& command :
+       {std::string("bench -n 1 -w 0 "), std::string("simulate -c 1 ") + star}) {
+    for (const char* collective : {"allgather", "reduce_scatter", "alltoall", "gather"}) {
+      const CommandResult result = run_tutti(command + " --json --ranks 5 --members 4,1,3,0 " +
+                                             "--counts 3,0,5,2 " + collective);
+      ASSERT_EQ(result.exit_code, 0) << result.errors;
+      const Wrong wrong = wrong_of(result.output, "counts 3 0 5 2, members 4 1 3 0");
+      EXPECT_EQ(wrong.elements, 0U);
+      std::size_t expected = 0;
+      for (const Algorithm* algorithm : algorithms_of(parse_collective(collective))) {
+        if (algorithm->parts == PartSizes::any) ++expected;
+      }
+      EXPECT_EQ(wrong.rows, expected) << collective;
+    }
+  }
+}
+
+TEST(BenchCommand, AlgorithmsThatNeedEqualPartsAreLeftOutOfVFormsAndNamed) {
+  const CommandResult result = run_tutti("bench alltoall --ranks 4 --counts 3,0,5,2 -n 1 -w 0");
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("4 ranks, counts 3 0 5 2"),
+                                   HasSubstr("left out, not supported by 4 ranks with counts: "
+                                             "alltoall_bruck (")));
+  EXPECT_THAT(run_tutti("bench alltoall --algo bruck --counts 3,0,5,2").errors,
+              HasSubstr("alltoall_bruck: 4 ranks with counts are not supported"));
+}
+
+TEST(BenchCommand, MembersAreNumberedInTheirOrder) {
+  // Of a star whose ranks are alike, three members take as long as three ranks.
+  const std::string flags =
+      std::string("simulate broadcast --algo linear --sizes 1K --json ") + star;
+  const auto time_of = [&](const std::string& more) {
+    const CommandResult result = run_tutti(flags + more);
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return nlohmann::json::parse(result.output)["time_us"].get<double>();
+  };
+  EXPECT_DOUBLE_EQ(time_of("--members 6,1,3 -r 2"), time_of("--ranks 3 -r 2"));
+  const std::string file = testing::TempDir() + "tutti_members_trace";
+  EXPECT_GT(time_of("--members 6,1 -r 1 --trace " + file), 0.0);
+  EXPECT_THAT(read_text(file), HasSubstr("\"rank\":1,\"lane\":0,\"kind\":\"send\",\"peer\":0"));
+  std::remove(file.c_str());
+}
+
 TEST(BenchCommand, AJsonRowHasTheDocumentedKeysInOrder) {
   const CommandResult result =
       run_tutti("bench allgather --algo ring --ranks 2 --sizes 1027 -n 4 -w 0 --json");
@@ -240,7 +366,7 @@ TEST(BenchCommand, AJsonRowHasTheDocumentedKeysInOrder) {
                       "collective", "algo",  "ranks",     "bytes",  "count",          "dtype",
                       "op",         "root",  "time_us",   "p50_us", "p99_us",         "algbw",
                       "busbw",      "wrong", "transport", "model",  "lower_bound_us", "note",
-                      "segments",   "radix", "group"}));
+                      "segments",   "radix", "group",     "inner",  "outer"}));
   EXPECT_EQ(row["bytes"], 1024);  // Rounded down to whole elements.
   EXPECT_EQ(row["count"], 256);
   EXPECT_EQ(row["op"], "none");
@@ -301,7 +427,7 @@ TEST(Trace, IsEmptiedOnlyOnceNothingElseCanBeWrong) {
        {std::string("bench allreduce --sizes 1000T"), std::string("bench allreduce -r 9"),
         std::string("verify --dtype float8"),
         std::string("simulate allreduce --sizes 1000T -c 1 ") + star,
-        "simulate allreduce --topology " + file}) {
+        "simulate allreduce --topology " + file, "crossover --topology " + file}) {
     std::ofstream(file) << "shape: star\nhosts: 2\nbandwidth: 1GBps\nlatency: 1us\n";
     EXPECT_NE(run_tutti(command + " --trace " + file).exit_code, 0) << command;
     EXPECT_THAT(read_text(file), StartsWith("shape")) << command;
@@ -310,11 +436,21 @@ TEST(Trace, IsEmptiedOnlyOnceNothingElseCanBeWrong) {
 }
 
 TEST(Trace, KeysAreInTheHelpOfEachCommandThatWritesOne) {
-  for (const char* command : {"verify", "bench", "simulate"}) {
+  for (const char* command : {"verify", "bench", "simulate", "crossover"}) {
     EXPECT_THAT(run_tutti(std::string(command) + " --help").output,
                 AllOf(HasSubstr("posted_seconds"), HasSubstr("sequence")))
         << command;
   }
+}
+
+TEST(Trace, OfACrossoverIsOfItsSimulatedRuns) {
+  const std::string file = testing::TempDir() + "tutti_crossover_trace.jsonl";
+  const CommandResult result = run_tutti(
+      std::string("crossover --algo ring --sizes 64K --ranks 4 --trace ") + file + " " + star);
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  const std::string text = read_text(file);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4 * 6 * 2);
+  std::remove(file.c_str());
 }
 
 TEST(Trace, HasOneWholeJsonLineForEachFinishedRequestOfEachRank) {

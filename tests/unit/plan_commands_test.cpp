@@ -18,8 +18,10 @@ namespace tutti {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 constexpr auto star = "--topology topologies/star.yaml";
@@ -44,6 +46,27 @@ TEST(ExplainCommand, EveryAlgorithmCostsWhatItsFormSaysAndIsProved) {
     EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
     EXPECT_THAT(result.output, AllOf(HasSubstr("proof: holds"), HasSubstr("closed form")));
   }
+}
+
+TEST(ExplainCommand, TuningThatChangesNothingIsRefused) {
+  EXPECT_THAT(run_tutti("explain broadcast binomial --ranks 4 --radix 4").errors,
+              HasSubstr("--radix 4: no chosen algorithm of broadcast uses it; knomial would"));
+  EXPECT_EQ(run_tutti("explain broadcast knomial --ranks 4 --radix 4").exit_code, 0);
+}
+
+// 5 us of latency, and 1 us for the send and 2 us for the receive of one message after the other.
+TEST(ExplainCommand, OverheadsAreCountedForEveryMessage) {
+  const std::string overheads = " --beta 0 --send-overhead 1 --receive-overhead 2";
+  const CommandResult scattered = run_tutti("explain scatter linear --ranks 6" + overheads);
+  EXPECT_EQ(scattered.exit_code, 0) << scattered.errors;
+  EXPECT_THAT(scattered.output,
+              AllOf(ContainsRegex("sends +5 +5  bound"), ContainsRegex("receives +1 +1  bound"),
+                    ContainsRegex("time_us +12.000 +12.000  bound"),
+                    HasSubstr("overheads: 1 us a send, 2 us a receive")));
+  EXPECT_THAT(run_tutti("explain scatter linear --ranks 6 --beta 0").output,
+              AllOf(ContainsRegex("time_us +5.000 +5.000  bound"), Not(HasSubstr("overheads:"))));
+  EXPECT_THAT(run_tutti("explain allreduce ring --ranks 3" + overheads).output,
+              ContainsRegex("time_us +32.000 +32.000  bound"));
 }
 
 TEST(ExplainCommand, ManyRanksShareLines) {
@@ -111,17 +134,39 @@ TEST(ReplayCommand, AFileOfAnotherToolIsSimulated) {
   EXPECT_GE(json["time_us"], json["no_contention_us"].get<double>() - 1e-6);
 }
 
+TEST(ReplayCommand, AnMscclFileIsProvedOrNot) {
+  const std::string right = "replay tests/fixtures/all_pairs.xml --bytes 4M ";
+  const CommandResult result = run_tutti(right + star);
+  EXPECT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("bytes          25165824\n"),
+                                   HasSubstr("proof          proved: allreduce, in place\n")));
+  const CommandResult wrong =
+      run_tutti(fmt::format("replay tests/fixtures/all_pairs_wrong.xml --json {}", star));
+  EXPECT_EQ(wrong.exit_code, 1) << wrong.errors;
+  const auto json = nlohmann::json::parse(wrong.output);
+  EXPECT_EQ(json["proof"]["status"], "wrong");
+  EXPECT_THAT(json["proof"]["text"].get<std::string>(),
+              HasSubstr("lacks the contribution of rank 1"));
+  EXPECT_EQ(json["buffer_bytes"], 1 << 20);
+  EXPECT_THAT(
+      run_tutti(fmt::format("replay tests/fixtures/all_pairs.xml --bytes 5 {}", star)).errors,
+      HasSubstr("tests/fixtures/all_pairs.xml:3: found nchunksperloop=\"4\" for 5 bytes"));
+  EXPECT_EQ(run_tutti(fmt::format("replay tests/fixtures/reduce_broadcast.goal --bytes 4 {}", star))
+                .exit_code,
+            2);
+}
+
 TEST(ReplayCommand, BadFilesAreUsageErrorsThatNameFileAndLine) {
   const std::string file = temporary("bad.goal");
   std::ofstream(file) << "num_ranks 2\nrank 0 {\nsend 8b to 7\n}\n";
   const CommandResult result = run_tutti(fmt::format("replay {} {}", file, star));
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.errors, HasSubstr(file + ": line 3: found '7', expected a rank from 0 to 1"));
+  EXPECT_THAT(result.errors, HasSubstr(file + ":3: found '7', expected a rank from 0 to 1"));
   std::ofstream(file) << "num_ranks 900\n";
   EXPECT_THAT(run_tutti(fmt::format("replay {} {}", file, star)).errors,
               HasSubstr("900 ranks, but topologies/star.yaml has 8 hosts; try --set hosts=900"));
   unlink(file.c_str());
-  EXPECT_EQ(run_tutti(fmt::format("replay {} {}", file, star)).exit_code, 2);
+  EXPECT_EQ(run_tutti(fmt::format("replay {} {}", file, star)).exit_code, 3);
 }
 
 TEST(CatalogueCommand, EveryAlgorithmIsListedAndProved) {
@@ -150,6 +195,15 @@ TEST(CatalogueCommand, TheTableSaysWhatWasProved) {
   EXPECT_THAT(run_tutti("catalogue --prove 0").output, HasSubstr("not run"));
 }
 
+TEST(CatalogueCommand, ProofsOnAllCoresAreTheSameOnOne) {
+  const CommandResult all = run_tutti("catalogue allgather --json --prove 12");
+  const CommandResult one =
+      run_tutti("; taskset -c 0 " TUTTI_COMMAND " catalogue allgather --json --prove 12 2>&1");
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_THAT(all.errors, IsEmpty());
+  EXPECT_THAT(one.output, testing::EndsWith(all.output));
+}
+
 TEST(PlanCommands, HelpHasExamplesAndExitCodes) {
   for (const char* command : {"explain", "catalogue", "replay"}) {
     EXPECT_THAT(run_tutti(std::string(command) + " --help").output,
@@ -159,18 +213,29 @@ TEST(PlanCommands, HelpHasExamplesAndExitCodes) {
 }
 
 TEST(PlanCommands, AUsageErrorExitsWith2AndPrintsOnlyOnStderr) {
-  for (const char* arguments :
-       {"explain", "explain allreduce", "explain allreduce ring",
-        "explain allreduce ring --ranks 0", "explain allreduce ring --ranks 513",
-        "explain allreduce rign --ranks 4", "explain allreduce ring --ranks 4 --count 0",
-        "explain allreduce ring --ranks 4 --bytes 2G",
-        "explain allreduce ring --ranks 4 --count 8 --bytes 8",
-        "explain allreduce ring --ranks 4 --export xml",
-        "explain allreduce ring --ranks 33 --svg never.svg",
-        "explain allreduce ring --ranks 4 --alpha -1", "explain broadcast binomial --ranks 4 -r 4",
-        "explain allgather neighbor_exchange --ranks 5",
-        "explain alltoall pairwise --ranks 2 --count 4 --export msccl", "catalogue nothing",
-        "catalogue --prove 513", "replay", "replay nowhere.goal --topology topologies/star.yaml"}) {
+  for (const char* arguments : {"explain",
+                                "explain allreduce",
+                                "explain allreduce ring",
+                                "explain allreduce ring --ranks 0",
+                                "explain allreduce ring --ranks 513",
+                                "explain allreduce rign --ranks 4",
+                                "explain allreduce ring --ranks 4 --count 0",
+                                "explain allreduce ring --ranks 4 --bytes 2G",
+                                "explain allreduce ring --ranks 4 --count 8 --bytes 8",
+                                "explain allreduce ring --ranks 4 --export xml",
+                                "explain allreduce ring --ranks 33 --svg never.svg",
+                                "explain allreduce ring --ranks 4 --alpha -1",
+                                "explain allreduce ring --ranks 4 --send-overhead -1",
+                                "explain allreduce ring --ranks 4 --receive-overhead nan",
+                                "explain broadcast binomial --ranks 4 -r 4",
+                                "explain allgather neighbor_exchange --ranks 5",
+                                "explain alltoall pairwise --ranks 2 --count 4 --export msccl",
+                                "catalogue nothing",
+                                "catalogue --prove 513",
+                                "replay",
+                                "explain allreduce ring --ranks 4 --segments 4",
+                                "explain allreduce ring --ranks 4 --radix 4",
+                                "explain allreduce tree --ranks 4 --group 2"}) {
     const CommandResult result = run_tutti(arguments);
     EXPECT_EQ(result.exit_code, 2) << arguments << '\n' << result.errors;
     EXPECT_THAT(result.errors, StartsWith("tutti: ")) << arguments;

@@ -53,7 +53,7 @@ TEST(SimulateCommand, AJsonRowHasTheDocumentedKeysInOrder) {
                       "collective", "algo",  "ranks",   "bytes",  "count",          "dtype",
                       "op",         "root",  "time_us", "p50_us", "p99_us",         "algbw",
                       "busbw",      "wrong", "engine",  "model",  "lower_bound_us", "note",
-                      "segments",   "radix", "group"}));
+                      "segments",   "radix", "group",   "inner",  "outer"}));
   EXPECT_EQ(row["ranks"], 8);
   EXPECT_EQ(row["time_us"], row["p50_us"]);
   EXPECT_EQ(row["time_us"], row["p99_us"]);
@@ -214,6 +214,19 @@ TEST(SimulateCommand, TuningChangesTheTimeAndIsInTheRow) {
   const auto flat = simulated_row("broadcast --algo knomial --radix 8 --sizes 64");
   EXPECT_EQ(flat["radix"], 8);
   EXPECT_GT(binomial["time_us"], 2 * flat["time_us"].get<double>());
+}
+
+// Within groups of 4, twice one step of 3/4 n; between the two groups, twice one of 1/2 of n/4.
+TEST(SimulateCommand, TheLevelsOfAHierarchyAreThoseNamedAndAreInTheRow) {
+  const auto row = simulated_row(
+      "allreduce --algo hierarchical --ranks 8 --group 4 --inner direct --outer rabenseifner "
+      "--sizes 1M");
+  EXPECT_NEAR(row["time_us"], 4 * 5.0 + 1.75 * (1 << 20) / 12.5e3, 1e-3);
+  EXPECT_EQ(row["inner"], "direct");
+  EXPECT_EQ(row["outer"], "rabenseifner");
+  const auto open = simulated_row("allreduce --algo hierarchical --ranks 8 --group 4 --sizes 1M");
+  EXPECT_TRUE(open["inner"].is_null());
+  EXPECT_GT(open["time_us"], row["time_us"].get<double>());
 }
 
 TEST(CrossoverCommand, JsonHasTheDocumentedKeys) {

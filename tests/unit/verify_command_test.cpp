@@ -8,6 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "collectives/division.hpp"
 #include "collectives/ring.hpp"
 #include "exec/fork_world.hpp"
 #include "exec/gloo_reference.hpp"
@@ -81,6 +82,60 @@ TEST(VerifyCommand, ARowHasTheDocumentedKeys) {
   }
 }
 
+TEST(VerifyCommand, EveryVFormPassesWithUnequalAndEmptyParts) {
+  for (const char* transport : {"shm", "sim"}) {
+    const auto json = verified("--ranks 4 --counts 3,0,5,2 --transport " + std::string(transport));
+    std::size_t expected = 0;
+    for (const Algorithm& algorithm : catalogue()) {
+      const bool takes_counts =
+          has_parts(algorithm.collective) && algorithm.parts == PartSizes::any;
+      if (takes_counts && algorithm.supports({.ranks = 4, .count = 12})) ++expected;
+    }
+    EXPECT_EQ(json["rows"].size(), expected);
+    EXPECT_EQ(json["part_counts"], (std::vector<int>{3, 0, 5, 2}));
+    EXPECT_EQ(json["counts"], std::vector<int>{10});
+    for (const auto& row : json["rows"]) EXPECT_EQ(row["reference"], "serial") << row;
+  }
+}
+
+TEST(VerifyCommand, AllPassesAmongSomeRanksInAnyOrder) {
+  const auto json = verified("--ranks 5 --members 3,1,4");
+  EXPECT_EQ(json["rows"].size(), supported_by(3));
+  EXPECT_EQ(json["ranks"], 3);
+  EXPECT_EQ(json["members"], (std::vector<int>{3, 1, 4}));
+  EXPECT_EQ(json["counters"].size(), 6U);
+  EXPECT_EQ(verified("--ranks 5 --members 2,0,4 --counts 0,7,1 --transport sim")["pass"], true);
+}
+
+// An allgather that forgets the last rank's part where parts are unequal.
+void forgetful_allgather(Channel& channel, const Invocation& invocation) {
+  const Parts& parts = invocation.data;
+  if (parts[0].count == parts[channel.size() - 1].count) return allgather_ring(channel, parts);
+  for (int other = 0; other < channel.size(); ++other) {
+    const bool is_last = channel.rank() == channel.size() - 1;
+    if (other == channel.rank()) continue;
+    if (!is_last) channel.send(other, parts[channel.rank()]);
+  }
+  for (int other = 0; other + 1 < channel.size(); ++other) {
+    if (other != channel.rank()) channel.recv(other, parts[other]);
+  }
+}
+
+TEST(Verify, APartThatIsMissingFailsTheVForm) {
+  std::FILE* const file = std::tmpfile();
+  Output output(file);
+  Algorithm forgetful = find_algorithm(Collective::allgather, "ring");
+  forgetful.execute = forgetful_allgather;
+  const Algorithm algorithms[] = {forgetful};
+  VerifyFlags flags;
+  flags.ranks = 3;
+  flags.members = {2, 0};
+  flags.part_counts = {1, 4};
+  flags.transport = "sim";
+  EXPECT_FALSE(verify(flags, output, algorithms));
+  std::fclose(file);
+}
+
 TEST(VerifyCommand, OneRankPasses) {
   EXPECT_EQ(verified("--ranks 1")["pass"], true);
 }
@@ -149,8 +204,14 @@ TEST(VerifyCommand, WhatTheRanksCannotRunIsNamedWithTheReason) {
 
 TEST(VerifyCommand, TuningReachesTheAlgorithms) {
   EXPECT_EQ(verified("--ranks 6 --segments 3 --radix 3 --group 2")["pass"], true);
+  // No broadcast has such a level.
+  const auto levels = verified("--ranks 4 --inner pat --outer ring");
+  EXPECT_EQ(levels["pass"], true);
+  EXPECT_EQ(levels["left_out"].size(), 1U);
+  EXPECT_EQ(levels["left_out"][0]["collective"], "broadcast");
+  EXPECT_THAT(run_tutti("verify --inner nope").errors, HasSubstr("unknown algorithm 'nope'"));
   EXPECT_THAT(run_tutti("verify --ranks 4 --group 3").output,
-              HasSubstr("allreduce_hierarchical (N that a group g divides)"));
+              HasSubstr("allreduce_hierarchical (N that a group g divides"));
 }
 
 TEST(Verify, AWrongBitFailsEvenIfNobodyReadsTheRows) {
