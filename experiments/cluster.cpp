@@ -123,10 +123,10 @@ Cluster load_cluster(const ClusterFlags& flags, int ranks) {
   cluster.ranks = ranks == 0 ? cluster.shape.size() : ranks;
   if (cluster.ranks < 1 || cluster.ranks > cluster.shape.size()) {
     throw Error(ErrorKind::usage,
-                fmt::format("--ranks {}: {} has room for {}, one for each host or its cores; see "
-                            "'tutti topo show {}'",
+                fmt::format("--ranks {}: {} has room for {}; where hosts is a key of it, try "
+                            "--set hosts={}",
                             cluster.ranks, flags.topology, counted(cluster.shape.size(), "rank"),
-                            flags.topology));
+                            std::max(cluster.ranks, 1)));
   }
   cluster.options.start_seconds = starts_of(flags.stragglers, cluster.ranks);
   return cluster;

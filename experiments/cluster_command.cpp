@@ -6,8 +6,8 @@
 namespace tutti {
 
 const char* const cluster_help =
-    R"(A topology is a YAML file (topologies/ has ready ones, 'tutti topo check --help' tells the keys),
-a SimGrid platform XML, or any file that 'tutti topo import' reads. What if, without touching it:
+    R"(A topology is a YAML file (topologies/ has some, 'tutti topo check --help' has the keys), a
+SimGrid platform XML, or any file that 'tutti topo import' reads. What if, without touching it:
   --set hosts=64                       a key of the file
   --set links.spine.bandwidth=50%      all links of a class; also latency, 2x, 100Gbps
   --set host[3].speed=0.5x             a slow host; also reduction, send_overhead, receive_overhead
@@ -28,7 +28,7 @@ void add_cluster(CLI::App& app, ClusterFlags& flags) {
   add_changes(app, flags.changes);
   app.add_option("--straggle", flags.stragglers, "rank R by DURATION: begins that much later")
       ->expected(4);
-  app.add_option("--model", flags.model, "Network model: alpha_beta or lv08")
+  app.add_option("--model", flags.model, "Network model: alpha_beta, window or lv08")
       ->capture_default_str();
 }
 

@@ -53,6 +53,7 @@ class Survey {
   explicit Survey(const std::string& file) {
     xbt_log_control_set("root.fmt:%m%n");
     simgrid::s4u::Engine engine("tutti");
+    simgrid::s4u::Engine::set_config("tracing", false);
     engine.load_platform(file);
     engine.seal_platform();  // Zones with Floyd's or Dijkstra's routing have no routes before.
     const std::vector<simgrid::s4u::Host*> hosts = engine.get_all_hosts();

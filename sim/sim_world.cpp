@@ -109,21 +109,30 @@ double SimWorld::seconds() const {
 std::string SimWorld::describe() const {
   int major = 0, minor = 0, patch = 0;
   sg_version_get(&major, &minor, &patch);
-  const char* const model = state_->options.model == NetworkModel::alpha_beta
-                                ? "CM02, exact alpha-beta"
-                                : "LV08, TCP slow start and window";
+  const auto model = [](NetworkModel chosen) {
+    switch (chosen) {
+      case NetworkModel::alpha_beta:
+        return "CM02, exact alpha-beta";
+      case NetworkModel::window:
+        return "CM02, alpha-beta with a window of 4 MiB a flow";
+      case NetworkModel::lv08:
+        break;
+    }
+    return "LV08, TCP slow start and window";
+  };
   const std::string protocol =
       state_->options.eager_bytes == 0
           ? "rendezvous"
           : fmt::format("eager up to {} bytes", state_->options.eager_bytes);
-  return fmt::format("SimGrid {}.{}, {}, {}", major, minor, model, protocol);
+  return fmt::format("SimGrid {}.{}, {}, {}", major, minor, model(state_->options.model), protocol);
 }
 
 NetworkModel parse_network_model(const std::string& name) {
   if (name == "alpha_beta") return NetworkModel::alpha_beta;
+  if (name == "window") return NetworkModel::window;
   if (name == "lv08") return NetworkModel::lv08;
   throw Error(ErrorKind::usage,
-              fmt::format("unknown network model '{}', expected alpha_beta or lv08", name));
+              fmt::format("unknown network model '{}', expected alpha_beta, window or lv08", name));
 }
 
 }  // namespace tutti

@@ -17,6 +17,8 @@ enum class NetworkModel : std::uint8_t {
   /// directions of a cable do not disturb each other. Flows that share a link divide it in inverse
   /// proportion to the latencies of their routes, as TCP's do: fairly where these are equal.
   alpha_beta,
+  /// The same with a window of 4 MiB a flow: at most that much is under way in a round trip.
+  window,
   /// SimGrid's default: TCP's slow start and window, fitted by its authors.
   lv08,
 };
@@ -66,7 +68,7 @@ class SimWorld final : public World {
   std::unique_ptr<State> state_;
 };
 
-/// Throws Error(usage) that lists the valid names ("alpha_beta", "lv08").
+/// Throws Error(usage) that lists the valid names ("alpha_beta", "window", "lv08").
 NetworkModel parse_network_model(const std::string& name);
 
 }  // namespace tutti

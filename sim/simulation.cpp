@@ -35,13 +35,16 @@ void configure(NetworkModel model) {
   using simgrid::s4u::Engine;
   Engine::set_config("contexts/stack-size", stack_kibibytes);
   Engine::set_config(simgrid_compat::timing_precision_key, timing_precision_seconds);
+  // A platform file may ask for a trace, which would be written wherever the command runs.
+  Engine::set_config("tracing", false);
   if (model == NetworkModel::lv08) return;
   Engine::set_config("network/model", std::string("CM02"));
   Engine::set_config("network/crosstraffic", false);
   Engine::set_config("network/latency-factor", 1.0);
   Engine::set_config("network/bandwidth-factor", 1.0);
   Engine::set_config("network/weight-S", 0.0);
-  Engine::set_config("network/TCP-gamma", 1e300);
+  // SimGrid lets a flow have this much a round trip.
+  Engine::set_config("network/TCP-gamma", model == NetworkModel::window ? 0x1p22 : 1e300);
 }
 
 /// Ends the process at once: the engine's and the caller's destructors have nothing to say here.

@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,7 +34,8 @@ class ChoosingCommand : public testing::Test {
   void TearDown() override { unsetenv("TUTTI_ALGO"); }
 
   static std::string file_with(const std::string& text) {
-    const std::string file = testing::TempDir() + "tutti_choosing_rules.csv";
+    // Tests run at the same time.
+    const std::string file = testing::TempDir() + "tutti_rules_" + std::to_string(getpid());
     std::ofstream(file) << text;
     return file;
   }

@@ -182,6 +182,35 @@ TEST(SimulatedShape, ARankMayBeginLater) {
               rounding_seconds);
 }
 
+TEST(SimulatedShape, TwoSitesFarApartSlowALargeRingOnlyWhereFlowsHaveAWindow) {
+  // Hosts A1 A2 B1 B2, every site on a switch, 12.5 GB/s and 5 us from host to host.
+  const auto seconds = [](double between_sites_seconds, NetworkModel model) {
+    const LinkSpec near{.bandwidth_bytes_per_second = 12.5e9, .latency_seconds = 2.5e-6};
+    LinkSpec far{.bandwidth_bytes_per_second = 12.5e9, .latency_seconds = between_sites_seconds};
+    const Shape shape = build_shape(graph({.nodes = {{.name = "A1"},
+                                                     {.name = "A2"},
+                                                     {.name = "B1"},
+                                                     {.name = "B2"},
+                                                     {.name = "A", .is_host = false},
+                                                     {.name = "B", .is_host = false}},
+                                           .cables = {{.from = "A1", .to = "A", .spec = near},
+                                                      {.from = "A2", .to = "A", .spec = near},
+                                                      {.from = "B1", .to = "B", .spec = near},
+                                                      {.from = "B2", .to = "B", .spec = near},
+                                                      {.from = "A", .to = "B", .spec = far}}}));
+    const Algorithm& ring = find_algorithm(Collective::allreduce, "ring");
+    return seconds_of(shape, 4,
+                      [&](Rank& rank) { run(ring, rank.channel(), ghost(1024 * mebibyte)); },
+                      {.model = model});
+  };
+  const double bytes_seconds = 6 * 256.0 * mebibyte / 12.5e9;
+  EXPECT_NEAR(seconds(0.0, NetworkModel::alpha_beta), bytes_seconds + 6 * 5e-6, rounding_seconds);
+  EXPECT_NEAR(seconds(495e-6, NetworkModel::alpha_beta), bytes_seconds + 6 * 500e-6,
+              rounding_seconds);
+  // 4 MiB in a round trip of 1 ms.
+  EXPECT_NEAR(seconds(495e-6, NetworkModel::window), 6 * (256 * 1e-3 / 4 + 500e-6), 1e-9);
+}
+
 TEST(SimulatedShape, RanksOfOneHostTalkThroughItsLoopbackAndShareItsCores) {
   const HostSpec host{.cores = 2, .reduction_bytes_per_second = 1e9, .loopback = fast};
   const Shape block = build_shape(star({2, cable}), host);
