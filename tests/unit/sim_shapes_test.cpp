@@ -186,18 +186,16 @@ TEST(SimulatedShape, TwoSitesFarApartSlowALargeRingOnlyWhereFlowsHaveAWindow) {
   // Hosts A1 A2 B1 B2, every site on a switch, 12.5 GB/s and 5 us from host to host.
   const auto seconds = [](double between_sites_seconds, NetworkModel model) {
     const LinkSpec near{.bandwidth_bytes_per_second = 12.5e9, .latency_seconds = 2.5e-6};
-    LinkSpec far{.bandwidth_bytes_per_second = 12.5e9, .latency_seconds = between_sites_seconds};
-    const Shape shape = build_shape(graph({.nodes = {{.name = "A1"},
-                                                     {.name = "A2"},
-                                                     {.name = "B1"},
-                                                     {.name = "B2"},
-                                                     {.name = "A", .is_host = false},
-                                                     {.name = "B", .is_host = false}},
-                                           .cables = {{.from = "A1", .to = "A", .spec = near},
-                                                      {.from = "A2", .to = "A", .spec = near},
-                                                      {.from = "B1", .to = "B", .spec = near},
-                                                      {.from = "B2", .to = "B", .spec = near},
-                                                      {.from = "A", .to = "B", .spec = far}}}));
+    const LinkSpec far{.bandwidth_bytes_per_second = 12.5e9,
+                       .latency_seconds = between_sites_seconds};
+    GraphSpec sites;
+    for (const char* host : {"A1", "A2", "B1", "B2"}) {
+      sites.nodes.push_back({.name = host});
+      sites.cables.push_back({.from = host, .to = std::string(host, 1), .spec = near});
+    }
+    for (const char* site : {"A", "B"}) sites.nodes.push_back({.name = site, .is_host = false});
+    sites.cables.push_back({.from = "A", .to = "B", .spec = far});
+    const Shape shape = build_shape(graph(sites));
     const Algorithm& ring = find_algorithm(Collective::allreduce, "ring");
     return seconds_of(shape, 4,
                       [&](Rank& rank) { run(ring, rank.channel(), ghost(1024 * mebibyte)); },
