@@ -7,9 +7,10 @@
 
 namespace tutti {
 
-/// Graphviz dot: hosts (boxes), NICs, bridges and switches, a line for each cable with its
-/// bandwidth and latency, a frame around each machine of several hosts. Dashed lines are shared
-/// media, arrows one-way links, dotted red ones have failed. Cost: linear.
+/// Graphviz dot: hosts (boxes), NICs, bridges and switches, a line for each cable in the colour of
+/// its class, a frame around each machine of several hosts, and a legend with bandwidths and
+/// latencies; cables of a class that are not all alike have labels of their own. Dashed lines are
+/// shared media, arrows one-way links, dotted red ones have failed. Cost: linear.
 std::string export_dot(const Shape& shape);
 
 /// The most hosts that export_simgrid() writes all routes of.

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <queue>
 #include <string_view>
 #include <vector>
 
 #include "topologies/export.hpp"
-#include "topologies/units.hpp"
 
 namespace tutti {
 namespace {
@@ -18,6 +18,18 @@ std::string in_quotes(std::string_view text) {
     result += c >= 0 && c < ' ' ? '?' : c;
   }
   return result + '"';
+}
+
+std::string in_markup(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '&' || c == '<' || c == '>') {
+      result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : "&gt;";
+    } else {
+      result += c >= 0 && c < ' ' ? '?' : c;
+    }
+  }
+  return result;
 }
 
 std::string_view outline_of(Node::Kind kind) {
@@ -60,8 +72,13 @@ std::vector<int> machines_of(const Shape& shape) {
   return machines;
 }
 
-void write_node(const Node& node, std::string_view indent, std::string& dot) {
-  dot += fmt::format("{}{} [shape={}];\n", indent, in_quotes(node.name), outline_of(node.kind));
+/// In the frame of its machine, a node needs no more than its own name.
+void write_node(const Node& node, bool is_framed, std::string& dot) {
+  const std::size_t slash = is_framed ? node.name.rfind('/') : std::string::npos;
+  const std::string_view own =
+      std::string_view(node.name).substr(slash == std::string::npos ? 0 : slash + 1);
+  dot += fmt::format("{}{} [shape={}, label={}];\n", is_framed ? "    " : "  ",
+                     in_quotes(node.name), outline_of(node.kind), in_quotes(own));
 }
 
 void write_nodes(const Shape& shape, std::string& dot) {
@@ -75,12 +92,49 @@ void write_nodes(const Shape& shape, std::string& dot) {
     if (is_framed) {
       dot += fmt::format("  subgraph cluster_{} {{\n    label=\"machine {}\";\n", machine, machine);
     }
-    for (const Node* node : nodes) write_node(*node, is_framed ? "    " : "  ", dot);
+    for (const Node* node : nodes) write_node(*node, is_framed, dot);
     if (is_framed) dot += "  }\n";
   }
 }
 
-void write_links(const Shape& shape, std::string& dot) {
+/// Of cables that are alike, which a legend can describe.
+struct ClassStyle {
+  std::string_view color;
+  std::string figures;
+  bool is_uniform = true;
+};
+
+std::string figures_of(const Link& link) {
+  return fmt::format("{:.4g} GB/s, {:.4g} us", link.bandwidth_bytes_per_second / 1e9,
+                     link.latency_seconds * 1e6);
+}
+
+std::map<std::string, ClassStyle> styles_of(const Shape& shape) {
+  // Okabe and Ito's palette, which the colour-blind can tell apart.
+  constexpr std::array<std::string_view, 6> palette = {"#0072B2", "#D55E00", "#009E73",
+                                                       "#CC79A7", "#56B4E9", "#E69F00"};
+  std::map<std::string, ClassStyle> styles;
+  for (const Link& link : shape.links) {
+    const auto [style, added] = styles.try_emplace(link.link_class);
+    const std::string figures = figures_of(link);
+    if (added) style->second = {palette[(styles.size() - 1) % palette.size()], figures, true};
+    if (style->second.figures != figures) style->second.is_uniform = false;
+  }
+  return styles;
+}
+
+void write_legend(const std::map<std::string, ClassStyle>& styles, std::string& dot) {
+  dot += "  label=<<table border=\"0\" cellborder=\"0\">";
+  for (const auto& [link_class, style] : styles) {
+    dot += fmt::format(
+        "<tr><td align=\"left\"><font color=\"{}\">{}</font></td><td align=\"left\">{}</td></tr>",
+        style.color, in_markup(link_class), style.is_uniform ? style.figures : "as labelled");
+  }
+  dot += "</table>>;\n";
+}
+
+void write_links(const Shape& shape, const std::map<std::string, ClassStyle>& styles,
+                 std::string& dot) {
   const auto name = [&](int node) {
     return in_quotes(shape.nodes[static_cast<std::size_t>(node)].name);
   };
@@ -88,12 +142,13 @@ void write_links(const Shape& shape, std::string& dot) {
     const Link& link = shape.links[index];
     const int number = static_cast<int>(index);
     if (link.opposite >= 0 && link.opposite < number) continue;
-    dot += fmt::format("  {} -- {} [label=\"{}\\n{}\", tooltip={}", name(link.from), name(link.to),
-                       format_bandwidth(link.bandwidth_bytes_per_second),
-                       format_duration(link.latency_seconds), in_quotes(link.name));
+    const ClassStyle& style = styles.at(link.link_class);
+    dot += fmt::format("  {} -- {} [tooltip={}", name(link.from), name(link.to),
+                       in_quotes(fmt::format("{}: {}", link.name, figures_of(link))));
+    if (!style.is_uniform) dot += fmt::format(", label={}", in_quotes(figures_of(link)));
     if (link.opposite < 0) dot += ", dir=forward";
     if (link.is_shared(number)) dot += ", style=dashed";
-    if (link.failed) dot += ", style=dotted, color=red";
+    dot += link.failed ? ", style=dotted, color=red" : fmt::format(", color=\"{}\"", style.color);
     dot += "];\n";
   }
 }
@@ -101,10 +156,15 @@ void write_links(const Shape& shape, std::string& dot) {
 }  // namespace
 
 std::string export_dot(const Shape& shape) {
-  std::string dot = fmt::format("graph {} {{\n  node [fontsize=10];\n  edge [fontsize=8];\n",
-                                in_quotes(shape.name));
+  std::string dot = fmt::format(
+      "graph {} {{\n  rankdir=BT; overlap=false; splines=true; sep=\"+8\"; fontsize=10;\n"
+      "  node [fontsize=10];\n  edge [fontsize=8];\n",
+      in_quotes(shape.name));
+  const std::map<std::string, ClassStyle> styles = styles_of(shape);
   write_nodes(shape, dot);
-  write_links(shape, dot);
+  write_links(shape, styles, dot);
+  // Last, or the frames of machines would have it too.
+  if (!styles.empty()) write_legend(styles, dot);
   return dot + "}\n";
 }
 

@@ -158,17 +158,27 @@ TEST(ExportSimgrid, RefusesShapesWithTooManyRoutes) {
 
 TEST(ExportDot, HostsAndSwitchesAreNodesAndEachCableIsOneLine) {
   const std::string dot = export_dot(parse_shape(star, "shape.yaml"));
-  EXPECT_EQ(count(dot, "[shape=box]"), 6U);
-  EXPECT_EQ(count(dot, "[shape=ellipse]"), 1U);
+  EXPECT_EQ(count(dot, "[shape=box,"), 6U);
+  EXPECT_EQ(count(dot, "[shape=ellipse,"), 1U);
   EXPECT_EQ(count(dot, " -- "), 6U);
-  EXPECT_THAT(dot, AllOf(HasSubstr("\"host-0\" -- \"switch\" [label=\"12.5GBps\\n2.5us\""),
-                         Not(HasSubstr("subgraph"))));
+  EXPECT_THAT(dot,
+              AllOf(HasSubstr("\"host-0\" -- \"switch\" [tooltip="), Not(HasSubstr("subgraph"))));
+}
+
+TEST(ExportDot, CablesThatAreAlikeAreDescribedOnceInALegend) {
+  Shape shape = parse_shape(star, "shape.yaml");
+  EXPECT_EQ(count(export_dot(shape), ">12.5 GB/s, 2.5 us<"), 1U);
+  EXPECT_EQ(count(export_dot(shape), ", label=\"12.5 GB/s"), 0U);
+  shape.links[0].latency_seconds = 7e-6;
+  EXPECT_EQ(count(export_dot(shape), ">12.5 GB/s, 2.5 us<"), 0U);
+  EXPECT_EQ(count(export_dot(shape), ", label=\"12.5 GB/s, 2.5 us\""), 5U);
+  EXPECT_EQ(count(export_dot(shape), ", label=\"12.5 GB/s, 7 us\""), 1U);
 }
 
 TEST(ExportDot, MachinesAreFramesAroundTheirDevicesAndNics) {
   const std::string dot = export_dot(parse_shape(machines, "shape.yaml"));
   EXPECT_EQ(count(dot, "subgraph cluster_"), 2U);
-  EXPECT_EQ(count(dot, "[shape=house]"), 4U);
+  EXPECT_EQ(count(dot, "[shape=house,"), 4U);
   EXPECT_EQ(count(dot, "\n    \""), count(dot, "[shape=") - 1) << "only the switch is outside";
 }
 
