@@ -156,6 +156,18 @@ CostModel cost_model(const Shape& shape, int ranks) {
   return ranks > 1 ? best : CostModel{};
 }
 
+double slowest_bandwidth(const Shape& shape, int ranks) {
+  double slowest = std::numeric_limits<double>::infinity();
+  const std::vector<int> sample = sample_of(ranks);
+  for (const int from : sample) {
+    for (const int to : sample) {
+      if (to == from) continue;
+      slowest = std::min(slowest, shape.bandwidth_bytes_per_second(shape.route_of_ranks(from, to)));
+    }
+  }
+  return slowest;
+}
+
 CostProfile cost_profile(const Shape& shape, int ranks) {
   if (ranks == 1) return {};
   const CostModel first = cost_between(shape, 0, 1);

@@ -36,6 +36,9 @@ Shape among(const Shape& shape, const std::vector<int>& members);
 /// The best that any two ranks have: what lower bounds and explanations are made of.
 CostModel cost_model(const Shape& shape, int ranks);
 
+/// What a message gets on the slowest route between two ranks; infinite for one rank.
+double slowest_bandwidth(const Shape& shape, int ranks);
+
 /// What messages cost at most within and between groups, where the first group is rank 0 and those
 /// after it to which it has no worse a route than to rank 1; one class where that makes no
 /// difference. Bandwidth is what a message gets when all ranks send at once, each to the next of

@@ -27,7 +27,8 @@ void add_cluster(CLI::App& app, ClusterFlags& flags) {
   app.add_option("--topology", flags.topology, "The cluster's shape, a file")->required();
   add_changes(app, flags.changes);
   app.add_option("--straggle", flags.stragglers, "rank R by DURATION: begins that much later")
-      ->expected(4);
+      ->type_size(4)
+      ->allow_extra_args(false);
   app.add_option("--model", flags.model, "Network model: alpha_beta, window or lv08")
       ->capture_default_str();
 }

@@ -26,6 +26,16 @@ void add_forms(Row& row, const CostModel& model) {
   if (row.timing.mean_seconds > 0.0) row.note = limiting_term(row.job, row.ranks, model);
 }
 
+// Bus bandwidth is bytes that a ring would move: other algorithms may show more of it than any link
+// has, without a link carrying more than it can.
+std::string describe_convention(const Row& row, double slowest_bytes_per_second) {
+  const double busbw = row.bus_bandwidth().value_or(0.0) * 1e9;
+  // What a ring on a single switch reaches is no more than rounding above the route's bandwidth.
+  if (busbw <= slowest_bytes_per_second * 1.001) return "";
+  return fmt::format("busbw is a convention: the slowest route has {:.4g} GB/s",
+                     slowest_bytes_per_second / 1e9);
+}
+
 }  // namespace
 
 bool simulate(const SimulateFlags& flags, Output& output) {
@@ -34,6 +44,7 @@ bool simulate(const SimulateFlags& flags, Output& output) {
   const Question question = ask(flags.question, cluster.ranks, rules);
   const Shape shape = among(cluster.shape, question.members);
   const CostModel model = cost_model(shape, question.ranks);
+  const double slowest = slowest_bandwidth(shape, question.ranks);
   const CostProfile profile =
       question.automatic ? cost_profile(shape, question.ranks) : CostProfile{};
   check_apart(flags.trace, flags.cluster.topology);
@@ -74,6 +85,7 @@ bool simulate(const SimulateFlags& flags, Output& output) {
       if (question.part_counts.empty()) add_forms(row, model);
       row.add_note(describe(job.accumulate));
       row.add_note(question.describe_parts());
+      row.add_note(describe_convention(row, slowest));
       if (meter) row.wrong = wrong[k];
       status.clear();
       rows.write(row);

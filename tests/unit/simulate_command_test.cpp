@@ -265,5 +265,34 @@ TEST(CrossoverCommand, MeasuringPrintsPredictedAndMeasuredSideBySide) {
   EXPECT_EQ(json["measured"]["rows"][0]["predicted_over_measured"].size(), 2u);
 }
 
+TEST(SimulateCommand, BusBandwidthAboveTheSlowestRouteIsCalledAConvention) {
+  const CommandResult two_machines = run_tutti(
+      "simulate allreduce --topology topologies/hgx_8.yaml --set hosts_per_leaf=2 --sizes 1G "
+      "--algo hierarchical --group 8");
+  EXPECT_THAT(two_machines.output,
+              HasSubstr("busbw is a convention: the slowest route has 50 GB/s"));
+  const CommandResult one_switch =
+      run_tutti(std::string("simulate allreduce --sizes 1G --algo ring ") + star);
+  EXPECT_THAT(one_switch.output, Not(HasSubstr("convention")));
+}
+
+TEST(SimulateCommand, AStragglerAndAFailureChangeTheTimeWithoutTouchingTheFile) {
+  const std::string ring = std::string("simulate allreduce --sizes 1M --algo ring --json ") + star;
+  const auto microseconds = [](const CommandResult& result) {
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    return nlohmann::json::parse(result.output.substr(0, result.output.find('\n')))["time_us"]
+        .get<double>();
+  };
+  const double on_time = microseconds(run_tutti(ring));
+  EXPECT_NEAR(microseconds(run_tutti(ring + " --straggle rank 5 by 200us")), on_time + 200, 1e-6);
+  EXPECT_NEAR(microseconds(run_tutti(ring + " --straggle rank 5 by 1us --straggle rank 2 by 9us")),
+              on_time + 9, 1e-6);
+  EXPECT_EQ(run_tutti(ring + " --straggle rank 8 by 200us").exit_code, 2);
+  EXPECT_EQ(run_tutti(ring + " --straggle rank 5 by 200").exit_code, 2);
+  const CommandResult apart = run_tutti(ring + " --fail link:host-3-switch");
+  EXPECT_EQ(apart.exit_code, 2);
+  EXPECT_THAT(apart.errors, HasSubstr("host-3"));
+}
+
 }  // namespace
 }  // namespace tutti
