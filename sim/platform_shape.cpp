@@ -20,32 +20,12 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/error.hpp"
 #include "process/child.hpp"
+#include "process/temporary_file.hpp"
 
 namespace tutti {
 namespace {
-
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-File temporary_file() {
-  File file(std::tmpfile(), std::fclose);
-  if (file == nullptr) {
-    throw ShapeError(fmt::format("cannot make a temporary file for SimGrid's answer: {}",
-                                 std::generic_category().message(errno)));
-  }
-  return file;
-}
-
-std::string content_of(std::FILE* file) {
-  std::string text;
-  std::fseek(file, 0, SEEK_SET);
-  char buffer[4096];
-  for (std::size_t read = 1; read > 0;) {
-    read = std::fread(buffer, 1, sizeof buffer, file);
-    text.append(buffer, read);
-  }
-  return text;
-}
 
 // What a platform holds, by SimGrid: {hosts, links, routes} or {error}.
 class Survey {
@@ -100,16 +80,17 @@ class Survey {
   std::unordered_map<const simgrid::s4u::Link*, std::size_t> indices_;
 };
 
-[[noreturn]] void answer(const std::string& file, std::FILE* answers, std::FILE* errors) {
-  dup2(fileno(errors), STDERR_FILENO);
-  dup2(fileno(errors), STDOUT_FILENO);
+[[noreturn]] void answer(const std::string& file, const TemporaryFile& answers,
+                         const TemporaryFile& errors) {
+  dup2(errors.descriptor(), STDERR_FILENO);
+  dup2(errors.descriptor(), STDOUT_FILENO);
   std::string text;
   try {
     text = Survey(file).text();
   } catch (const std::exception& error) {
     text = nlohmann::json{{"error", error.what()}}.dump();
   }
-  std::fwrite(text.data(), 1, text.size(), answers);
+  answers.write(text);
   std::fflush(nullptr);
   _exit(0);
 }
@@ -155,7 +136,7 @@ Shape shape_of(const nlohmann::json& answer, const std::string& file) {
 }  // namespace
 
 Shape load_platform(const std::string& file) {
-  const File answers = temporary_file(), errors = temporary_file();
+  const TemporaryFile answers, errors;
   std::cout.flush();
   std::fflush(nullptr);
   const pid_t parent = getpid();
@@ -166,15 +147,19 @@ Shape load_platform(const std::string& file) {
   }
   if (child == 0) {
     die_with_parent(parent);
-    answer(file, answers.get(), errors.get());
+    try {
+      answer(file, answers, errors);
+    } catch (const Error&) {
+      _exit(1);  // Without an answer.
+    }
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  const std::string text = content_of(answers.get());
+  const std::string text = answers.content();
   if (text.empty()) {
     throw ShapeError(
-        fmt::format("{}: refused by SimGrid: {}", file, first_complaint(content_of(errors.get()))));
+        fmt::format("{}: refused by SimGrid: {}", file, first_complaint(errors.content())));
   }
   const nlohmann::json answered = nlohmann::json::parse(text);
   if (answered.contains("error")) {
