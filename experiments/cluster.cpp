@@ -129,6 +129,10 @@ Cluster load_cluster(const ClusterFlags& flags, int ranks) {
                             std::max(cluster.ranks, 1)));
   }
   cluster.options.start_seconds = starts_of(flags.stragglers, cluster.ranks);
+  for (std::size_t first = 0; first < flags.stragglers.size(); first += 4) {
+    cluster.shape.name += fmt::format(", rank {} late by {}", flags.stragglers[first + 1],
+                                      flags.stragglers[first + 3]);
+  }
   return cluster;
 }
 

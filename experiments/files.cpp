@@ -9,13 +9,8 @@
 #include "collectives/error.hpp"
 
 namespace tutti {
-namespace {
 
-constexpr std::size_t most_bytes = std::size_t{1} << 30;
-
-}  // namespace
-
-std::string read_file(const std::string& name) {
+std::string read_file(const std::string& name, std::size_t most_bytes) {
   errno = 0;
   std::ifstream stream(name, std::ios::binary);
   std::string content;
@@ -23,7 +18,8 @@ std::string read_file(const std::string& name) {
   while (stream.read(buffer, sizeof buffer), stream.gcount() > 0) {
     content.append(buffer, static_cast<std::size_t>(stream.gcount()));
     if (content.size() <= most_bytes) continue;
-    throw Error(ErrorKind::usage, fmt::format("{}: over 1 GiB, expected a smaller file", name));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: over {} MiB, expected a smaller file", name, most_bytes >> 20));
   }
   if (stream.eof() && !stream.bad()) return content;
   throw Error(ErrorKind::system,

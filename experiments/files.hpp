@@ -1,13 +1,14 @@
 // Files that commands are given.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace tutti {
 
-/// The content of a file. Throws Error(system) if it cannot be read, Error(usage) if it is over
-/// 1 GiB.
-std::string read_file(const std::string& name);
+/// The content of a file. Throws Error(system) if it cannot be read, Error(usage) as soon as more
+/// than `most_bytes` were.
+std::string read_file(const std::string& name, std::size_t most_bytes = std::size_t{1} << 30);
 
 /// Whether it is a regular file that can be opened.
 bool is_readable(const std::string& name);

@@ -43,9 +43,9 @@ const char* const rows_help =
 
 JSON, one line a row (null where there is no value): collective, algo, ranks, bytes, count, dtype,
 op, root (-1: none), time_us, p50_us, p99_us, algbw, busbw, wrong, then transport (bench) or engine
-(simulate), model, lower_bound_us, note (also: float32 accumulation, counts, members), segments,
-radix, group (0: the algorithm's default), inner, outer (null: likewise). CSV has the same names as
-its header.
+(simulate), model, topology, lower_bound_us, note (also: float32 accumulation, counts, members),
+segments, radix, group (0: the algorithm's default), inner, outer (null: likewise). CSV has the same
+names as its header.
 
 With --algo all, algorithms that do not support the number of ranks or the tuning are left out,
 which a comment of the table says; naming one is a usage error.
@@ -192,6 +192,7 @@ Json RowWriter::to_json(const Row& row) const {
       {"wrong", or_null(row.wrong)},
       {source_ == Source::engine ? "engine" : "transport", row.substrate},
       {"model", or_null(row.model)},
+      {"topology", or_null(row.topology)},
       {"lower_bound_us", microseconds_json(row.lower_bound_seconds)},
       {"note", or_null(row.note)},
       {"segments", job.tuning.segments},

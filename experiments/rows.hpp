@@ -28,6 +28,7 @@ struct Row {
   std::optional<std::size_t> wrong;           ///< Empty: not checked.
   std::string substrate;                      ///< The transport's or engine's name.
   std::optional<std::string> model;           ///< Of the network, if simulated.
+  std::optional<std::string> topology;        ///< Likewise, with what was changed in it.
   std::optional<double> lower_bound_seconds;  ///< If simulated.
   std::optional<std::string> note;
 

@@ -82,6 +82,7 @@ bool simulate(const SimulateFlags& flags, Output& output) {
       row.timing = {seconds, seconds, seconds};
       row.substrate = "simgrid";
       row.model = world.describe();
+      row.topology = cluster.shape.name;
       if (question.part_counts.empty()) add_forms(row, model);
       row.add_note(describe(job.accumulate));
       row.add_note(question.describe_parts());

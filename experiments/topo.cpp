@@ -9,6 +9,7 @@
 #include "topologies/analysis.hpp"
 #include "topologies/export.hpp"
 #include "topologies/import.hpp"
+#include "topologies/load.hpp"
 #include "topologies/units.hpp"
 
 namespace tutti {
@@ -38,6 +39,7 @@ Json json_of(const ShapeSummary& summary, const Shape& shape) {
   for (const LinkClassSummary& links : summary.classes) {
     classes.push_back(
         {{"class", links.link_class},
+         {"first", links.first},
          {"cables", links.cables},
          {"min_bandwidth_bytes_per_second", links.smallest_bandwidth_bytes_per_second},
          {"max_bandwidth_bytes_per_second", links.largest_bandwidth_bytes_per_second},
@@ -62,6 +64,16 @@ Json json_of(const ShapeSummary& summary, const Shape& shape) {
   return json;
 }
 
+// What --fail node:NAME can name.
+std::string switch_names(const Shape& shape) {
+  const auto is_switch = [](const Node& node) { return node.kind == Node::Kind::fabric; };
+  const auto first = std::find_if(shape.nodes.begin(), shape.nodes.end(), is_switch);
+  if (first == shape.nodes.end()) return "";
+  const auto last = std::find_if(shape.nodes.rbegin(), shape.nodes.rend(), is_switch);
+  return first->name == last->name ? ", " + first->name
+                                   : fmt::format(", {} .. {}", first->name, last->name);
+}
+
 void print_summary(const ShapeSummary& summary, const Shape& shape, Output& output) {
   output.print("# tutti topo show: {}", shape.file);
   output.print("topology          {}", shape.name);
@@ -70,7 +82,7 @@ void print_summary(const ShapeSummary& summary, const Shape& shape, Output& outp
                    ? std::string()
                    : fmt::format(", devices of {}", counted(summary.machines, "machine")));
   if (shape.size() != summary.hosts) output.print("ranks             {}", shape.size());
-  output.print("switches          {}", summary.switches);
+  output.print("switches          {}{}", summary.switches, switch_names(shape));
   output.print("diameter          {}, {}", counted(summary.diameter_links, "link"),
                shown_latency(summary.largest_latency_seconds));
   output.print("mean route        {:.2f} links{}", summary.mean_links,
@@ -82,13 +94,15 @@ void print_summary(const ShapeSummary& summary, const Shape& shape, Output& outp
   output.print("path diversity    {} without a common cable, between the farthest hosts",
                counted(summary.path_diversity, "route"));
   output.line("");
-  output.print("{:<16} {:>8}  {:<26} {}", "links", "cables", "bandwidth", "latency");
+  constexpr auto layout = "{:<16} {:>8}  {:<24} {:<18} {}";
+  output.print(layout, "links", "cables", "bandwidth", "latency", "the first");
   for (const LinkClassSummary& links : summary.classes) {
     output.print(
-        "{:<16} {:>8}  {:<26} {}", links.link_class, links.cables,
+        layout, links.link_class, links.cables,
         range(links.smallest_bandwidth_bytes_per_second, links.largest_bandwidth_bytes_per_second,
               shown_bandwidth),
-        range(links.smallest_latency_seconds, links.largest_latency_seconds, shown_latency));
+        range(links.smallest_latency_seconds, links.largest_latency_seconds, shown_latency),
+        links.first);
   }
 }
 
@@ -126,10 +140,32 @@ std::string_view name_of(ImportNote::Kind kind) {
   return "";
 }
 
+bool is_ours(const std::string& text, const std::string& file) {
+  const auto recognises = [&](const Importer& importer) { return importer.recognises(text); };
+  if (std::any_of(importers().begin(), importers().end(), recognises)) return false;
+  try {
+    parse_shape(text, file);
+    return true;
+  } catch (const ShapeError&) {
+    return false;
+  }
+}
+
+// Taken as they stand, but more than any cable has.
+void report_suspicious(const Shape& shape, const std::string& file, Output& output) {
+  constexpr double most_bytes_per_second = 10e12;
+  for (const LinkClassSummary& links : classes_of(shape)) {
+    const double largest = links.largest_bandwidth_bytes_per_second;
+    if (largest <= most_bytes_per_second) continue;
+    output.print("{}: suspicious: links of class {} have {}, expected bytes (Bps) or bits (bps)?",
+                 file, links.link_class, shown_bandwidth(largest));
+  }
+}
+
 }  // namespace
 
 void show_topology(const TopoFlags& flags, Output& output) {
-  const Shape shape = load(flags, flags.files.front());
+  const Shape shape = load(flags, flags.file);
   if (!flags.dot.empty()) write_file(flags.dot, export_dot(shape));
   if (!flags.svg.empty()) write_file(flags.svg, draw_svg(shape));
   const ShapeSummary summary = summarise(shape);
@@ -138,7 +174,7 @@ void show_topology(const TopoFlags& flags, Output& output) {
 }
 
 void show_route(const TopoFlags& flags, Output& output) {
-  const Shape shape = load(flags, flags.files.front());
+  const Shape shape = load(flags, flags.file);
   const int from = host_named(shape, flags.from), to = host_named(shape, flags.to);
   const Route route = shape.route(from, to);
   const double bandwidth = shape.bandwidth_bytes_per_second(route);
@@ -182,6 +218,7 @@ bool check_topologies(const TopoFlags& flags, Output& output) {
       const Shape shape = load(flags, file);
       output.print("{}: good, {} with room for {}", file, shape.name,
                    counted(shape.size(), "rank"));
+      report_suspicious(shape, file, output);
     } catch (const ShapeError& error) {
       output.line(error.what());
       all_good = false;
@@ -191,8 +228,13 @@ bool check_topologies(const TopoFlags& flags, Output& output) {
 }
 
 void import_file(const TopoFlags& flags, Output& output) {
-  const std::string& file = flags.files.front();
-  const Import import = import_topology(read_file(file), file, flags.format);
+  const std::string& file = flags.file;
+  const std::string text = read_file(file, maximum_import_bytes);
+  if (flags.format.empty() && is_ours(text, file)) {
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: is a topology already, which --topology takes as it is", file));
+  }
+  const Import import = import_topology(text, file, flags.format);
   print_or_write(flags, import.yaml, output);
   fmt::print(stderr, "tutti: {} is {}\n", file, import.kind);
   for (const ImportNote& note : import.notes) {
@@ -202,10 +244,14 @@ void import_file(const TopoFlags& flags, Output& output) {
 }
 
 void export_topology(const TopoFlags& flags, Output& output) {
-  const Shape shape = load(flags, flags.files.front());
+  const Shape shape = load(flags, flags.file);
   if (flags.format == "dot") return print_or_write(flags, export_dot(shape), output);
-  if (flags.format == "simgrid") return print_or_write(flags, export_simgrid(shape), output);
-  return print_or_write(flags, export_astra(shape), output);
+  const bool is_simgrid = flags.format == "simgrid";
+  const ExportFormat format = is_simgrid ? ExportFormat::simgrid : ExportFormat::astra;
+  print_or_write(flags, is_simgrid ? export_simgrid(shape) : export_astra(shape), output);
+  for (const std::string& loss : export_losses(shape, format)) {
+    warn(fmt::format("{}: {} has no place for {}", flags.file, flags.format, loss));
+  }
 }
 
 }  // namespace tutti

@@ -10,7 +10,8 @@
 namespace tutti {
 
 struct TopoFlags {
-  std::vector<std::string> files;
+  std::string file;
+  std::vector<std::string> files;  ///< Of a check.
   ShapeChanges changes;
   std::string svg;          ///< Where to draw; "" is nowhere.
   std::string dot;          ///< Likewise, as Graphviz text.

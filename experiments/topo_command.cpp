@@ -13,9 +13,8 @@ namespace {
 using Flags = std::shared_ptr<TopoFlags>;
 
 void add_file(CLI::App& app, const Flags& flags) {
-  app.add_option("FILE", flags->files, "A topology: our YAML, or any format that import reads")
-      ->required()
-      ->expected(1);
+  app.add_option("FILE", flags->file, "A topology: our YAML, or any format that import reads")
+      ->required();
 }
 
 void add_json(CLI::App& app, const Flags& flags) {
@@ -94,7 +93,7 @@ std::string known_formats() {
 
 Command add_import(CLI::App& app) {
   const auto flags = std::make_shared<TopoFlags>();
-  app.add_option("FILE", flags->files, "What to import")->required()->expected(1);
+  app.add_option("FILE", flags->file, "What to import")->required();
   app.add_option("--from", flags->format, "The format; by default what the content looks like");
   add_output_file(app, flags);
   app.footer(

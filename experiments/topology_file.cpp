@@ -23,20 +23,42 @@ const Importer* importer_of(std::string_view text) {
   return found == all.end() ? nullptr : &*found;
 }
 
+// The importer's report goes to 'topo import'; elsewhere a line says that there is one.
+void warn_of_notes(const Import& import, const std::string& file) {
+  const auto count = [&](ImportNote::Kind kind) {
+    return std::count_if(import.notes.begin(), import.notes.end(),
+                         [kind](const ImportNote& note) { return note.kind == kind; });
+  };
+  const auto suspicious = count(ImportNote::Kind::suspicious);
+  const auto assumed = count(ImportNote::Kind::assumed);
+  if (suspicious + assumed == 0) return;
+  warn(fmt::format("{} is {}; 'tutti topo import {}' reports {} and {} assumed", file, import.kind,
+                   file, counted(suspicious, "suspicious value"), assumed));
+}
+
 Shape import_on_the_way(const Importer& importer, const std::string& text, const std::string& file,
                         const ShapeChanges& changes) {
   const Import import = importer.import(text, file);
-  const auto is_worth_a_warning = [](const ImportNote& note) {
-    return note.kind != ImportNote::Kind::ignored;
-  };
-  const auto notes = std::count_if(import.notes.begin(), import.notes.end(), is_worth_a_warning);
-  if (notes > 0) {
-    warn(fmt::format("{} is {}, imported with {}; 'tutti topo import {}' tells", file, import.kind,
-                     counted(notes, "assumption"), file));
-  }
+  warn_of_notes(import, file);
   Shape shape = parse_shape(import.yaml, file, changes.settings, changes.failures);
   shape.file = file;
   return shape;
+}
+
+// SimGrid itself takes or crashes on much that makes no sense, so that it reads only what the
+// importer has understood.
+Shape check_and_load_platform(const Importer& importer, const std::string& text,
+                              const std::string& file) {
+  const Import import = importer.import(text, file);
+  const std::size_t hosts = parse_shape(import.yaml, file).hosts.size();
+  if (hosts > static_cast<std::size_t>(maximum_platform_hosts)) {
+    throw ShapeError(
+        fmt::format("{}: {} hosts, SimGrid's own routes serve at most {}; use what "
+                    "'tutti topo import {}' makes of it",
+                    file, hosts, maximum_platform_hosts, file));
+  }
+  warn_of_notes(import, file);
+  return load_platform(file);
 }
 
 // A file that cannot be read is no usage error.
@@ -70,7 +92,7 @@ Shape load_topology(const std::string& file, const ShapeChanges& changes, Platfo
         "topology that --set and --fail can change",
         file, file));
   }
-  return load_platform(file);
+  return check_and_load_platform(*importer, text, file);
 }
 
 }  // namespace tutti

@@ -17,9 +17,10 @@ struct ShapeChanges {
 /// What a SimGrid platform is to become.
 enum class PlatformUse { as_it_is, imported };
 
-/// Our own YAML, or any format of importers(), which is imported on the way; what the importer
-/// assumed or suspects becomes warnings. A SimGrid platform that is used as it is takes no changes.
-/// Throws ShapeError, and Error(system) for a file that cannot be read.
+/// Our own YAML, or any format of importers(), which is imported on the way; a warning tells how
+/// much the importer assumed or suspects. A SimGrid platform that is used as it is takes no
+/// changes, and has to be one that the importer understands. Throws ShapeError, and Error(system)
+/// for a file that cannot be read.
 Shape load_topology(const std::string& file, const ShapeChanges& changes, PlatformUse platform);
 
 }  // namespace tutti

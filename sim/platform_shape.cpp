@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xbt/log.h>
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
 
 #include <algorithm>
@@ -36,7 +38,8 @@ class Survey {
     simgrid::s4u::Engine::set_config("tracing", false);
     engine.load_platform(file);
     engine.seal_platform();  // Zones with Floyd's or Dijkstra's routing have no routes before.
-    const std::vector<simgrid::s4u::Host*> hosts = engine.get_all_hosts();
+    std::vector<simgrid::s4u::Host*> hosts;
+    add_hosts(*engine.get_netzone_root()->get_impl(), hosts);
     if (hosts.size() > static_cast<std::size_t>(maximum_platform_hosts)) {
       answer_["error"] = fmt::format("{} hosts, at most {} can be used without 'tutti topo import'",
                                      hosts.size(), maximum_platform_hosts);
@@ -58,6 +61,20 @@ class Survey {
   std::string text() const { return answer_.dump(); }
 
  private:
+  /// In the order of the file; SimGrid's own list is that of names, "host-10" before "host-2".
+  static void add_hosts(const simgrid::kernel::routing::NetZoneImpl& zone,
+                        std::vector<simgrid::s4u::Host*>& hosts) {
+    for (const simgrid::kernel::routing::NetPoint* const point : zone.get_vertices()) {
+      if (point->is_host()) {
+        hosts.push_back(simgrid::s4u::Host::by_name(point->get_name()));
+      } else if (point->is_netzone()) {
+        for (const simgrid::kernel::routing::NetZoneImpl* const child : zone.get_children()) {
+          if (child->get_netpoint() == point) add_hosts(*child, hosts);
+        }
+      }
+    }
+  }
+
   void add_route(const simgrid::s4u::Host& from, const simgrid::s4u::Host& to) {
     std::vector<simgrid::s4u::Link*> crossed;
     double latency_seconds = 0.0;

@@ -10,7 +10,7 @@ namespace tutti {
 /// The most hosts that a platform may have: its table of routes is kept.
 inline constexpr int maximum_platform_hosts = 2048;
 
-/// What SimGrid makes of a platform file: its hosts in SimGrid's order of names, with their cores,
+/// What SimGrid makes of a platform file: its hosts in the order of the file, with their cores,
 /// the links that routes cross, and all routes. Simulations read the file again as it is, so zones,
 /// sharing policies and profiles have SimGrid's meaning; the speeds of hosts are flops and say
 /// nothing about reductions, which are free. Links have no ends: such a shape can be simulated, not

@@ -25,32 +25,6 @@ Node::Kind kind_of(const Shape& shape, int node) {
   return shape.nodes[at(node)].kind;
 }
 
-std::vector<LinkClassSummary> classes_of(const Shape& shape) {
-  std::vector<LinkClassSummary> classes;
-  for (std::size_t index = 0; index < shape.links.size(); ++index) {
-    const Link& link = shape.links[index];
-    // The other direction of a cable that was counted.
-    if (link.opposite >= 0 && at(link.opposite) < index) continue;
-    auto found = std::find_if(classes.begin(), classes.end(), [&](const LinkClassSummary& known) {
-      return known.link_class == link.link_class;
-    });
-    if (found == classes.end()) {
-      found = classes.insert(
-          found, {link.link_class, 0, link.bandwidth_bytes_per_second,
-                  link.bandwidth_bytes_per_second, link.latency_seconds, link.latency_seconds});
-    }
-    ++found->cables;
-    const auto widen = [](double& smallest, double& largest, double value) {
-      smallest = std::min(smallest, value);
-      largest = std::max(largest, value);
-    };
-    widen(found->smallest_bandwidth_bytes_per_second, found->largest_bandwidth_bytes_per_second,
-          link.bandwidth_bytes_per_second);
-    widen(found->smallest_latency_seconds, found->largest_latency_seconds, link.latency_seconds);
-  }
-  return classes;
-}
-
 struct Farthest {
   int from = 0;
   int to = 0;
@@ -158,7 +132,9 @@ int diversity_of(const Shape& shape, Farthest pair) {
     const Link& link = shape.links[at(index)];
     const bool is_own_cable =
         (is_end(link.from) && !is_host(link.to)) || (is_end(link.to) && !is_host(link.from));
-    return is_own_cable || (is_inside(link.from) && is_inside(link.to)) ? unlimited : 1LL;
+    const bool is_direct = is_end(link.from) && is_end(link.to);
+    const bool is_within = is_inside(link.from) && is_inside(link.to) && !is_direct;
+    return is_own_cable || is_within ? unlimited : 1LL;
   });
   const long long routes = network.maximum_flow({pair.from}, {pair.to});
   // Both on one switch.
@@ -166,6 +142,32 @@ int diversity_of(const Shape& shape, Farthest pair) {
 }
 
 }  // namespace
+
+std::vector<LinkClassSummary> classes_of(const Shape& shape) {
+  std::vector<LinkClassSummary> classes;
+  for (std::size_t index = 0; index < shape.links.size(); ++index) {
+    const Link& link = shape.links[index];
+    // The other direction of a cable that was counted.
+    if (link.opposite >= 0 && at(link.opposite) < index) continue;
+    auto found = std::find_if(classes.begin(), classes.end(), [&](const LinkClassSummary& known) {
+      return known.link_class == link.link_class;
+    });
+    if (found == classes.end()) {
+      found = classes.insert(
+          found, {link.link_class, link.name, 0, link.bandwidth_bytes_per_second,
+                  link.bandwidth_bytes_per_second, link.latency_seconds, link.latency_seconds});
+    }
+    ++found->cables;
+    const auto widen = [](double& smallest, double& largest, double value) {
+      smallest = std::min(smallest, value);
+      largest = std::max(largest, value);
+    };
+    widen(found->smallest_bandwidth_bytes_per_second, found->largest_bandwidth_bytes_per_second,
+          link.bandwidth_bytes_per_second);
+    widen(found->smallest_latency_seconds, found->largest_latency_seconds, link.latency_seconds);
+  }
+  return classes;
+}
 
 ShapeSummary summarise(const Shape& shape) {
   ShapeSummary summary;

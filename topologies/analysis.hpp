@@ -12,6 +12,7 @@ namespace tutti {
 /// The links of one class, both directions of a cable counted as one.
 struct LinkClassSummary {
   std::string link_class;
+  std::string first;  ///< The name of one, for people who want to change it.
   int cables = 0;
   double smallest_bandwidth_bytes_per_second = 0.0;
   double largest_bandwidth_bytes_per_second = 0.0;
@@ -19,11 +20,14 @@ struct LinkClassSummary {
   double largest_latency_seconds = 0.0;
 };
 
+/// In the order of the links.
+std::vector<LinkClassSummary> classes_of(const Shape& shape);
+
 struct ShapeSummary {
   int hosts = 0;
   int machines = 0;
   int switches = 0;                       ///< Fabric nodes.
-  std::vector<LinkClassSummary> classes;  ///< In the order of the links.
+  std::vector<LinkClassSummary> classes;  ///< classes_of().
   int diameter_links = 0;                 ///< Links on the longest route between two hosts.
   double mean_links = 0.0;                ///< Over ordered pairs of different hosts.
   double largest_latency_seconds = 0.0;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <unordered_map>
 #include <utility>
 
 #include "topologies/fabric.hpp"
@@ -38,15 +39,40 @@ std::uint64_t below(std::mt19937_64& random, std::uint64_t bound) {
   return number % bound;
 }
 
-std::vector<int> slots_of(int hosts, int cores, bool block) {
+/// Hosts in the order in which `cyclic` goes round them: the first of each machine, the second, ...
+std::vector<int> round_the_machines(const Fabric& fabric) {
+  std::vector<int> order(static_cast<std::size_t>(fabric.terminals));
+  std::iota(order.begin(), order.end(), 0);
+  if (fabric.machines.empty()) return order;
+  std::unordered_map<int, int> devices;  // Of each machine so far.
+  std::vector<int> number;
+  for (const int machine : fabric.machines) number.push_back(devices[machine]++);
+  std::stable_sort(order.begin(), order.end(), [&](int left, int right) {
+    return number[static_cast<std::size_t>(left)] < number[static_cast<std::size_t>(right)];
+  });
+  return order;
+}
+
+void check_ranks(int hosts, int cores) {
   const auto slots = std::int64_t{hosts} * cores;
-  if (slots > maximum_hosts) {
-    throw ShapeError(fmt::format("{} hosts of {} cores are {} ranks, expected at most {}", hosts,
-                                 cores, slots, maximum_hosts));
+  if (slots <= maximum_hosts) return;
+  throw ShapeError(fmt::format("{} hosts of {} cores are {} ranks, expected at most {}", hosts,
+                               cores, slots, maximum_hosts));
+}
+
+std::vector<int> in_blocks(int hosts, int cores) {
+  std::vector<int> placement;
+  for (int slot = 0; slot < hosts * cores; ++slot) placement.push_back(slot / cores);
+  return placement;
+}
+
+/// Empty where rank r is on host r.
+std::vector<int> in_rounds(const std::vector<int>& order, int cores) {
+  if (cores == 1 && std::is_sorted(order.begin(), order.end())) return {};
+  std::vector<int> placement;
+  for (int core = 0; core < cores; ++core) {
+    placement.insert(placement.end(), order.begin(), order.end());
   }
-  std::vector<int> placement(static_cast<std::size_t>(slots));
-  std::iota(placement.begin(), placement.end(), 0);
-  for (int& slot : placement) slot = block ? slot / cores : slot % hosts;
   return placement;
 }
 
@@ -64,18 +90,15 @@ std::vector<int> listed(const std::vector<int>& list, int hosts) {
   return list;
 }
 
-std::vector<int> placed(const Placement& placement, int hosts, int cores) {
-  switch (placement.kind) {
-    case Placement::Kind::list:
-      return listed(placement.hosts, hosts);
-    case Placement::Kind::block:
-    case Placement::Kind::cyclic:
-      if (cores == 1) return {};
-      return slots_of(hosts, cores, placement.kind == Placement::Kind::block);
-    case Placement::Kind::random:
-      break;
+std::vector<int> placed(const Placement& placement, const Fabric& fabric, int cores) {
+  if (placement.kind == Placement::Kind::list) return listed(placement.hosts, fabric.terminals);
+  check_ranks(fabric.terminals, cores);
+  if (placement.kind == Placement::Kind::cyclic) {
+    return in_rounds(round_the_machines(fabric), cores);
   }
-  std::vector<int> slots = slots_of(hosts, cores, true);
+  if (placement.kind == Placement::Kind::block && cores == 1) return {};
+  std::vector<int> slots = in_blocks(fabric.terminals, cores);
+  if (placement.kind == Placement::Kind::block) return slots;
   std::mt19937_64 random(placement.seed);
   for (std::size_t left = slots.size(); left > 1; --left) {
     std::swap(slots[left - 1], slots[below(random, left)]);
@@ -190,7 +213,7 @@ Shape build_shape(Fabric fabric, const HostSpec& host, const Placement& placemen
                            .receive_overhead_seconds = host.receive_overhead_seconds,
                            .machine = fabric.machines.empty() ? index : fabric.machines[at]});
   }
-  shape.placement = placed(placement, fabric.terminals, host.cores);
+  shape.placement = placed(placement, fabric, host.cores);
   check_connected(shape);
   shape.route = [between = std::move(fabric.route)](int from, int to) {
     return from == to ? Route{} : between(from, to);

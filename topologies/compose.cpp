@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "topologies/fabric.hpp"
@@ -67,6 +69,7 @@ struct NodeNumbers {
   const Fabric& outer;
   const Fabric& inner;
   int machines = 0;
+  std::vector<std::string> prefixes = {};  ///< Of each machine's names: "machine-3/", "west/".
 
   int inside(int machine, int node) const {
     if (node < inner.terminals) return machine * inner.terminals + node;
@@ -119,14 +122,47 @@ void check_sizes(const Fabric& outer, const Fabric& inner, int machines) {
   count(inner.links.size(), outer.links.size(), "links");
 }
 
+/// Whether builders give this name: "host-3".
+bool is_numbered_host(std::string_view name) {
+  constexpr std::string_view begin = "host-";
+  return name.starts_with(begin) &&
+         name.find_first_not_of("0123456789", begin.size()) == std::string_view::npos;
+}
+
+/// A machine has the name of its terminal if that is one of its own. No name holds a slash and no
+/// node of the outer fabric seems to be inside, so that names stay unique.
+std::vector<std::string> prefixes_of(const Fabric& outer, int machines) {
+  std::vector<std::string> numbered;
+  for (int machine = 0; machine < machines; ++machine) {
+    numbered.push_back(fmt::format("machine-{}/", machine));
+  }
+  if (machines != outer.terminals) return numbered;
+  std::unordered_set<std::string_view> taken;
+  for (const Node& node : outer.nodes) {
+    const std::string_view name = node.name;
+    if (name.find('/') != std::string_view::npos) taken.insert(name.substr(0, name.find('/')));
+  }
+  std::vector<std::string> prefixes = numbered;
+  std::unordered_set<std::string> distinct;
+  for (std::size_t machine = 0; machine < prefixes.size(); ++machine) {
+    const std::string& name = outer.nodes[machine].name;
+    if (!is_numbered_host(name) && !taken.contains(name) && name.find('/') == std::string::npos) {
+      prefixes[machine] = name + "/";
+    }
+    if (!distinct.insert(prefixes[machine]).second) return numbered;
+  }
+  return prefixes;
+}
+
 void add_nodes(Fabric& whole, const NodeNumbers& numbers) {
   const Fabric& inner = numbers.inner;
   whole.nodes.resize(static_cast<std::size_t>(numbers.machines) * inner.nodes.size());
   for (int machine = 0; machine < numbers.machines; ++machine) {
+    const std::string& prefix = numbers.prefixes[static_cast<std::size_t>(machine)];
     for (int node = 0; node < static_cast<int>(inner.nodes.size()); ++node) {
       const Node& part = inner.nodes[static_cast<std::size_t>(node)];
-      whole.nodes[static_cast<std::size_t>(numbers.inside(machine, node))] = {
-          fmt::format("machine-{}/{}", machine, part.name), part.kind};
+      whole.nodes[static_cast<std::size_t>(numbers.inside(machine, node))] = {prefix + part.name,
+                                                                              part.kind};
     }
   }
   whole.nodes.insert(whole.nodes.end(), numbers.outer.nodes.begin() + numbers.outer.terminals,
@@ -138,8 +174,9 @@ void add_links(Fabric& whole, const NodeNumbers& numbers) {
   whole.links.reserve(static_cast<std::size_t>(numbers.machines) * numbers.inner.links.size() +
                       numbers.outer.links.size());
   for (int machine = 0; machine < numbers.machines; ++machine) {
+    const std::string& prefix = numbers.prefixes[static_cast<std::size_t>(machine)];
     for (Link link : numbers.inner.links) {
-      link.name = fmt::format("machine-{}/{}", machine, link.name);
+      link.name.insert(0, prefix);
       link.from = numbers.inside(machine, link.from);
       link.to = numbers.inside(machine, link.to);
       if (link.opposite >= 0) link.opposite += machine * inner_links;
@@ -194,7 +231,7 @@ void check_rails(const Composition& whole, const Fabric& outer) {
 Fabric compose(const Fabric& outer, const Fabric& inner) {
   const int machines = machines_of(outer, inner);
   check_sizes(outer, inner, machines);
-  const NodeNumbers numbers = {outer, inner, machines};
+  const NodeNumbers numbers = {outer, inner, machines, prefixes_of(outer, machines)};
   Fabric whole;
   whole.name = fmt::format("{} of {}", outer.name, inner.name);
   whole.terminals = machines * inner.terminals;

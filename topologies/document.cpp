@@ -195,7 +195,7 @@ DocumentNode parse_document(std::string_view text, const Sources& sources, int s
   return root;
 }
 
-std::string read_file(const std::string& file, std::size_t maximum_bytes) {
+std::string read_source(const std::string& file, std::size_t maximum_bytes) {
   const std::string name = shown_path(file);
   // The opening of a named pipe would wait for a writer.
   std::error_code error;

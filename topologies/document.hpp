@@ -62,6 +62,7 @@ DocumentNode parse_document(std::string_view text, const Sources& sources, int s
 
 /// The content of a regular file of at most `maximum_bytes`. Throws ShapeError "FILE: why" for
 /// anything else, without reading (or waiting for) it.
-std::string read_file(const std::string& file, std::size_t maximum_bytes = maximum_document_bytes);
+std::string read_source(const std::string& file,
+                        std::size_t maximum_bytes = maximum_document_bytes);
 
 }  // namespace tutti

@@ -25,9 +25,10 @@ bool is_edit(std::string_view setting);
 void apply_edit(Shape& shape, const std::string& setting);
 
 /// "link:leaf1-spine0" (a cable, both directions; * is a pattern), "node:spine0" (all its cables).
-/// Routes that crossed them are replaced by the shortest there are; where the shape's own routing
-/// function has no way around, by number of links. Throws ShapeError for a name that is not there
-/// (with the nearest), and, where `ranks` cannot reach each other any more, naming two of them.
+/// Routes that crossed them are replaced by the shortest there are, by number of links: those of
+/// one sender by all of the shortest in turn, in the order of their destinations. Throws ShapeError
+/// for a name that is not there (with the nearest, or some, switches before hosts), and, where
+/// `ranks` cannot reach each other any more, naming two of them.
 void apply_failures(Shape& shape, const std::vector<std::string>& failures);
 
 }  // namespace tutti

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "topologies/export.hpp"
+#include "topologies/export_losses.hpp"
 #include "topologies/fabrics.hpp"
 #include "topologies/words.hpp"
 
@@ -151,14 +152,6 @@ std::string_view name_of(Kind kind) {
   return kind == Kind::ring ? "Ring" : "FullyConnected";
 }
 
-bool has_attributes(const Shape& shape) {
-  return !shape.placement.empty() ||
-         std::any_of(shape.hosts.begin(), shape.hosts.end(), [](const Host& host) {
-           return host.reduction_bytes_per_second || host.cores != 1 || host.speed != 1.0 ||
-                  host.send_overhead_seconds > 0.0 || host.receive_overhead_seconds > 0.0;
-         });
-}
-
 }  // namespace
 
 std::string export_astra(const Shape& shape) {
@@ -178,10 +171,8 @@ std::string export_astra(const Shape& shape) {
   return fmt::format(
       "# {}.{}\ntopology: [ {} ]\nnpus_count: [ {} ]\nbandwidth: [ {:.12g} ]  # GB/s\n"
       "latency: [ {:.12g} ]  # ns\n",
-      shown(shape.name),
-      has_attributes(shape) ? " Lost: what hosts are like, and which ranks run on them." : "",
-      fmt::join(names, ", "), fmt::join(sizes, ", "), fmt::join(bandwidths, ", "),
-      fmt::join(latencies, ", "));
+      shown(shape.name), sentence_of_losses(shape, ExportFormat::astra), fmt::join(names, ", "),
+      fmt::join(sizes, ", "), fmt::join(bandwidths, ", "), fmt::join(latencies, ", "));
 }
 
 }  // namespace tutti

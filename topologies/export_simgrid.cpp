@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <pugixml.hpp>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "topologies/export.hpp"
+#include "topologies/export_losses.hpp"
+#include "topologies/import.hpp"
 
 namespace tutti {
 namespace {
@@ -72,23 +75,6 @@ bool is_mirrored(const Shape& shape, int from, int to) {
                     });
 }
 
-std::string lost_attributes(const Shape& shape) {
-  std::string lost;
-  const auto any = [&](auto has) {
-    return std::any_of(shape.hosts.begin(), shape.hosts.end(), has);
-  };
-  if (any([](const Host& host) { return host.reduction_bytes_per_second.has_value(); })) {
-    lost += ", reduction speeds";
-  }
-  if (any([](const Host& host) {
-        return host.send_overhead_seconds > 0.0 || host.receive_overhead_seconds > 0.0;
-      })) {
-    lost += ", overheads of messages";
-  }
-  if (!shape.placement.empty()) lost += ", the placement of ranks";
-  return lost.empty() ? lost : " Lost: " + lost.substr(2) + ".";
-}
-
 /// A comment must not hold two hyphens in a row.
 std::string as_comment(std::string text) {
   for (std::size_t at = 0; (at = text.find("--", at)) != std::string::npos;) text[at] = '~';
@@ -110,7 +96,9 @@ std::string export_simgrid(const Shape& shape) {
   document.append_child(pugi::node_doctype)
       .set_value("platform SYSTEM \"https://simgrid.org/simgrid.dtd\"");
   document.append_child(pugi::node_comment)
-      .set_value(as_comment(fmt::format(" {}.{} ", shape.name, lost_attributes(shape))).c_str());
+      .set_value(as_comment(fmt::format(" {}.{} ", shape.name,
+                                        sentence_of_losses(shape, ExportFormat::simgrid)))
+                     .c_str());
   pugi::xml_node platform = document.append_child("platform");
   platform.append_attribute("version") = "4.1";
   pugi::xml_node zone = platform.append_child("zone");
@@ -133,7 +121,14 @@ std::string export_simgrid(const Shape& shape) {
   }
   std::ostringstream stream;
   document.save(stream, "  ");
-  return stream.str();
+  std::string text = std::move(stream).str();
+  if (text.size() > maximum_import_bytes) {
+    throw ShapeError(fmt::format(
+        "the routes between {} hosts would be {} bytes in SimGrid's format, expected at "
+        "most {}, which can be read again: fewer hosts or shorter routes",
+        hosts, text.size(), maximum_import_bytes));
+  }
+  return text;
 }
 
 }  // namespace tutti

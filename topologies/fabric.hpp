@@ -88,31 +88,39 @@ enum class Metric : std::uint8_t {
   latency,  ///< The sum of their latencies.
 };
 
+/// Of several equal routes between two nodes, which one.
+using RouteNumber = std::function<std::uint64_t(int from, int to)>;
+
 /// Shortest routes between any two nodes. Hosts forward as little as possible: of the routes
 /// through the fewest other hosts, the one of the smallest metric, then of the fewest links, then
-/// through the earlier links. Failed links are not crossed. The function costs one search for each
+/// through the earlier links. With a `number`, that chooses among equal ones instead: its lowest
+/// digit, in the base of as many neighbours as there are, by which one the route enters `to`, the
+/// next digit by which it comes there, and so on; the rest at each, modulo their number, chooses
+/// among parallel cables. Failed links are not crossed. The function costs one search for each
 /// source, whose result is kept for the next calls with it as far as some 64 MiB in total allow. It
 /// throws ShapeError naming both nodes where there is no way.
 RouteFunction shortest_routes(std::vector<Node> nodes, const std::vector<Link>& links,
-                              Metric metric = Metric::hops);
+                              Metric metric = Metric::hops, RouteNumber number = {});
 
 /// Each terminal of `outer` is plugged into a gateway of a machine like `inner`: with g gateways,
 /// terminals g i ... g i + g - 1 are those of machine i. Terminals of the result are the inner
-/// terminals, one machine after the other: "machine-3/gpu-5". A message between machines leaves by
-/// the gateway of its sender, t * g / (inner terminals), or that with the number of its
-/// destination's (inner.leaves_by_destination), and comes in by its destination's. Inside it takes
-/// shortest routes; to another gateway than the sender's, by way of the device there with the
-/// number of the destination unless that crosses more links. The result's gateways are those outer
-/// nodes that were outer's gateways. Throws ShapeError unless g divides outer.terminals and the
-/// inner fabric has gateways, no more than terminals, and where different rails do not reach each
-/// other but machines do not leave by destination.
+/// terminals, one machine after the other: "machine-3/gpu-5", or, where g is 1 and the terminal has
+/// a name of its own (not "host-3"), "west/gpu-5", unless that would be ambiguous. A message
+/// between machines leaves by the gateway of its sender, t * g / (inner terminals), or that with
+/// the number of its destination's (inner.leaves_by_destination), and comes in by its
+/// destination's. Inside it takes shortest routes; to another gateway than the sender's, by way of
+/// the device there with the number of the destination unless that crosses more links. The result's
+/// gateways are those outer nodes that were outer's gateways. Throws ShapeError unless g divides
+/// outer.terminals and the inner fabric has gateways, no more than terminals, and where different
+/// rails do not reach each other but machines do not leave by destination.
 Fabric compose(const Fabric& outer, const Fabric& inner);
 
 /// Which host runs which rank; a host has as many slots as cores.
 struct Placement {
   enum class Kind : std::uint8_t {
     block,   ///< Fills one host, then the next.
-    cyclic,  ///< One rank a host, then the second rank of each.
+    cyclic,  ///< One rank a machine, on its first device; then on the second ones of each; when
+             ///< all devices have a rank, a second one of each in the same order.
     list,    ///< `hosts`, one a rank; a host may come more than once.
     random,  ///< block's slots in random order of `seed`, the same on every machine.
   };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "topologies/edits.hpp"
@@ -13,15 +16,33 @@ namespace {
 
 constexpr std::size_t most_names_compared = 100000;
 
-template <typename Part>
+/// What can fail, and how it is offered where none has the name that was given.
+struct Choice {
+  std::string_view name;
+  std::string_view family;  ///< What it has in common with others that are alike.
+  bool is_of_host = false;
+  bool is_repeated = false;  ///< An earlier one is of the same family.
+};
+
+/// Switches are offered before hosts, and one of each kind first.
 [[noreturn]] void fail_unknown(const std::string& failure, std::string_view what,
-                               std::string_view name, const std::vector<Part>& parts) {
+                               std::string_view name, std::vector<Choice> choices) {
+  std::unordered_set<std::string_view> families;
+  for (Choice& choice : choices) choice.is_repeated = !families.insert(choice.family).second;
+  std::stable_sort(choices.begin(), choices.end(), [](const Choice& left, const Choice& right) {
+    return std::tie(left.is_of_host, left.is_repeated) <
+           std::tie(right.is_of_host, right.is_repeated);
+  });
   std::vector<std::string_view> names;
-  for (const Part& part : parts) {
-    if (names.size() < most_names_compared) names.push_back(part.name);
+  for (const Choice& choice : choices) {
+    if (names.size() < most_names_compared) names.push_back(choice.name);
   }
   throw ShapeError(fmt::format("--fail {}: no {} is named {}, {}", shown(failure), what,
                                quote(name), hint_for(name, names, 6)));
+}
+
+bool is_host(const Shape& shape, int node) {
+  return shape.nodes[static_cast<std::size_t>(node)].kind == Node::Kind::host;
 }
 
 void fail_link(Shape& shape, Link& link) {
@@ -36,14 +57,26 @@ void fail_links(Shape& shape, const std::string& failure, std::string_view name)
     fail_link(shape, link);
     found = true;
   }
-  if (!found) fail_unknown(failure, "link", name, shape.links);
+  if (found) return;
+  std::vector<Choice> choices;
+  for (const Link& link : shape.links) {
+    choices.push_back(
+        {link.name, link.link_class, is_host(shape, link.from) || is_host(shape, link.to)});
+  }
+  fail_unknown(failure, "link", name, std::move(choices));
 }
 
 void fail_nodes(Shape& shape, const std::string& failure, std::string_view name) {
   std::vector<bool> failed;
   for (const Node& node : shape.nodes) failed.push_back(matches_pattern(node.name, name));
   if (std::find(failed.begin(), failed.end(), true) == failed.end()) {
-    fail_unknown(failure, "node", name, shape.nodes);
+    std::vector<Choice> choices;
+    for (const Node& node : shape.nodes) {
+      const std::string_view text = node.name;
+      choices.push_back({text, text.substr(0, text.find_last_not_of("0123456789") + 1),
+                         node.kind == Node::Kind::host});
+    }
+    fail_unknown(failure, "node", name, std::move(choices));
   }
   for (Link& link : shape.links) {
     if (failed[static_cast<std::size_t>(link.from)] || failed[static_cast<std::size_t>(link.to)]) {
@@ -92,16 +125,73 @@ void check_ranks_reach_each_other(const Shape& shape) {
   }
 }
 
-/// The shape's own routes where they are whole, else the shortest.
+/// The shape's own routes, and which of them cross a failure.
+class OwnRoutes {
+ public:
+  explicit OwnRoutes(const Shape& shape)
+      : route_(shape.route), hosts_(static_cast<int>(shape.hosts.size())) {
+    for (const Link& link : shape.links) failed_.push_back(link.failed);
+    const auto count = static_cast<std::size_t>(hosts_);
+    kept_.resize(std::clamp<std::size_t>(kept_numbers / count, 1, count));
+  }
+
+  Route between(int from, int to) const { return route_(from, to); }
+
+  bool crosses_failure(const Route& route) const {
+    return std::any_of(route.begin(), route.end(),
+                       [&](int link) { return failed_[static_cast<std::size_t>(link)]; });
+  }
+
+  /// How many destinations before this one have a route that crosses a failure. Neighbours of which
+  /// every other one has such a route have successive numbers.
+  std::uint64_t number_of_detour(int from, int to) {
+    Detours& detours = kept_[static_cast<std::size_t>(from) % kept_.size()];
+    if (detours.source != from) count(from, detours);
+    return static_cast<std::uint64_t>(detours.before[static_cast<std::size_t>(to)]);
+  }
+
+ private:
+  static constexpr std::size_t kept_numbers = std::size_t{1} << 24;
+
+  struct Detours {
+    int source = -1;
+    std::vector<int> before;  ///< By destination.
+  };
+
+  void count(int source, Detours& detours) const {
+    detours.source = source;
+    detours.before.clear();
+    int detoured = 0;
+    for (int to = 0; to < hosts_; ++to) {
+      detours.before.push_back(detoured);
+      if (to != source && needs_detour(source, to)) ++detoured;
+    }
+  }
+
+  /// Hosts without ranks may have no route at all.
+  bool needs_detour(int from, int to) const {
+    try {
+      return crosses_failure(route_(from, to));
+    } catch (const ShapeError&) {
+      return false;
+    }
+  }
+
+  RouteFunction route_;
+  int hosts_ = 0;
+  std::vector<bool> failed_;
+  std::vector<Detours> kept_;  ///< Those of a source, if kept, at the source's number modulo.
+};
+
+/// The shape's own routes where they are whole, else the shortest, each in turn.
 RouteFunction routes_around(const Shape& shape) {
-  std::vector<bool> failed;
-  for (const Link& link : shape.links) failed.push_back(link.failed);
-  return [own = shape.route, failed = std::move(failed),
-          around = shortest_routes(shape.nodes, shape.links)](int from, int to) {
-    const auto is_failed = [&](int link) { return failed[static_cast<std::size_t>(link)]; };
-    Route route = own(from, to);
-    if (std::none_of(route.begin(), route.end(), is_failed)) return route;
-    return around(from, to);
+  const auto own = std::make_shared<OwnRoutes>(shape);
+  return [own,
+          around = shortest_routes(shape.nodes, shape.links, Metric::hops, [own](int from, int to) {
+            return own->number_of_detour(from, to);
+          })](int from, int to) {
+    Route route = own->between(from, to);
+    return own->crosses_failure(route) ? around(from, to) : route;
   };
 }
 

@@ -245,11 +245,12 @@ std::string describe_shape_keys() {
   add_wrapped(
       text, "host",
       "{cores, reduction: free or 10GBps, send_overhead, receive_overhead, loopback: a link "
-      "between the ranks of a host}, or another shape, or {file: machine.yaml}; a host's "
+      "between the ranks of a host}, or another shape, or {file: machine.yaml}, which has as "
+      "many of the outer shape's hosts (ports) as it has NICs or gateways; a host's "
       "`reduction` may stand without it");
   add_wrapped(text, "placement",
-              "block (the default), cyclic, random, {random: SEED}, or a list of host numbers, one "
-              "for each rank; a host has as many ranks as cores");
+              "block (the default), cyclic (round the machines), random, {random: SEED}, or a list "
+              "of host numbers, one for each rank; a host has as many ranks as cores");
   add_wrapped(text, "gateways",
               "of a shape that is another's host: names or patterns of the nodes where that one's "
               "links are plugged in");

@@ -64,6 +64,21 @@ Placement read_placement(const Fields& fields) {
   return placement;
 }
 
+/// What a shape's name says of it.
+std::string describe(const Placement& placement) {
+  switch (placement.kind) {
+    case Placement::Kind::block:
+      break;
+    case Placement::Kind::cyclic:
+      return ", ranks placed cyclically";
+    case Placement::Kind::list:
+      return ", ranks placed by a list";
+    case Placement::Kind::random:
+      return fmt::format(", ranks placed at random, seed {}", placement.seed);
+  }
+  return "";
+}
+
 /// The nodes that match the names, in the order of the names.
 std::vector<int> read_gateways(const Fields& fields, const Fabric& fabric) {
   std::vector<int> gateways;
@@ -135,6 +150,7 @@ Shape read_shape(const Fields& fields) {
       fields.built([&] { return build_shape(std::move(cluster.fabric), cluster.host, placement); });
   if (fields.has("source")) fields.word("source");
   if (fields.has("name")) shape.name = read_label(fields, fields.value("name"));
+  shape.name += describe(placement);
   return shape;
 }
 
@@ -147,7 +163,7 @@ bool changes_what_was_built(DocumentNode& root, const std::string& setting) {
 
 Shape load_shape(const std::string& file, const std::vector<std::string>& settings,
                  const std::vector<std::string>& failures) {
-  Shape shape = parse_shape(read_file(file), file, settings, failures);
+  Shape shape = parse_shape(read_source(file), file, settings, failures);
   shape.file = file;
   return shape;
 }
@@ -169,8 +185,13 @@ Shape parse_shape(std::string_view text, const std::string& origin,
     }
   }
   Shape shape = read_shape(fields);
-  for (const std::string& edit : edits) apply_edit(shape, edit);
+  // The name says how the shape differs from its file, but for keys that it shows anyway.
+  for (const std::string& edit : edits) {
+    apply_edit(shape, edit);
+    shape.name += ", " + edit;
+  }
   if (!failures.empty()) apply_failures(shape, failures);
+  for (const std::string& failure : failures) shape.name += ", without " + failure;
   return shape;
 }
 

@@ -127,7 +127,7 @@ void include_files(DocumentNode& root, Sources& sources) {
     chain.push_back(path);
     DocumentNode content;
     try {
-      content = parse_document(read_file(path), sources, sources.add(path));
+      content = parse_document(read_source(path), sources, sources.add(path));
     } catch (const ShapeError& error) {
       fail(error.what());
     }

@@ -107,6 +107,12 @@ TEST(Summary, EachRailOfAMachineIsARouteOfItsOwn) {
   EXPECT_EQ(summarise(build_shape(compose(leaf_spine(rails), machine(box)))).path_diversity, 4);
 }
 
+TEST(Summary, FullyConnectedHostsHaveAsManyRoutesAsCables) {
+  const ShapeSummary summary = summarise(build_shape(fully_connected({5, cable})));
+  EXPECT_EQ(summary.path_diversity, 4);
+  EXPECT_DOUBLE_EQ(summary.bisection_bytes_per_second, 2 * 3 * 10e9);
+}
+
 TEST(Summary, AFailedSpineIsMissed) {
   Shape shape = build_shape(
       leaf_spine({.leaves = 4, .spines = 2, .hosts_per_leaf = 2, .host = cable, .spine = cable}));

@@ -120,12 +120,52 @@ TEST(Compose, ACompositionIsTheInsideOfAnother) {
   EXPECT_EQ(sites.gateways.size(), 1u);
   const Fabric wan = compose(star({2, {1e9, 1e-2}}), sites);
   EXPECT_EQ(wan.terminals, 16);
-  EXPECT_THAT(names(wan, 6, 8),
-              ElementsAre("machine-0/machine-1/gpu-2-pcie-1", "machine-0/machine-1/pcie-1-root",
-                          "machine-0/machine-1/root-pcie-0", "machine-0/machine-1/pcie-0-nic-0",
-                          "machine-0/machine-1/nic-0-core", "machine-0/core-switch",
-                          "switch-machine-1/core", "machine-1/core-machine-0/nic-0",
-                          "machine-1/machine-0/nic-0-pcie-0", "machine-1/machine-0/pcie-0-gpu-0"));
+  EXPECT_THAT(
+      names(wan, 6, 8),
+      ElementsAre("machine-0/b/gpu-2-pcie-1", "machine-0/b/pcie-1-root", "machine-0/b/root-pcie-0",
+                  "machine-0/b/pcie-0-nic-0", "machine-0/b/nic-0-core", "machine-0/core-switch",
+                  "switch-machine-1/core", "machine-1/core-a/nic-0", "machine-1/a/nic-0-pcie-0",
+                  "machine-1/a/pcie-0-gpu-0"));
+}
+
+GraphSpec two_cities(const char* first, const char* second, const char* exchange) {
+  GraphSpec spec;
+  spec.nodes = {{first}, {second}, {exchange, false}};
+  spec.cables = {{first, exchange, cable}, {exchange, second, cable}};
+  return spec;
+}
+
+TEST(Compose, MachinesHaveTheNamesThatTerminalsWereGiven) {
+  GraphSpec inside;
+  inside.nodes = {{"a"}, {"core", false}};
+  inside.cables = {{"a", "core", cable}};
+  inside.gateways = {"core"};
+  const Fabric fabric = compose(graph(two_cities("west", "east", "exchange")), graph(inside));
+  EXPECT_THAT(names(fabric, 0, 1), ElementsAre("west/a-core", "west/core-exchange",
+                                               "exchange-east/core", "east/core-a"));
+  EXPECT_EQ(fabric.nodes[1].name, "east/a");
+  // Several gateways a machine, of which each has another name.
+  EXPECT_EQ(compose(graph(two_cities("west", "east", "x")), machine(four_devices(2))).nodes[0].name,
+            "machine-0/gpu-0");
+}
+
+TEST(Compose, NamesOfMachinesStayUnique) {
+  const auto names_of_nodes = [](const GraphSpec& outer) {
+    std::vector<std::string> result;
+    for (const Node& node : compose(graph(outer), machine(four_devices(1))).nodes) {
+      result.push_back(node.name);
+    }
+    EXPECT_EQ(std::set<std::string>(result.begin(), result.end()).size(), result.size());
+    return std::vector<std::string>{result[0], result[4]};
+  };
+  EXPECT_THAT(names_of_nodes(two_cities("host-7", "east", "x")),
+              ElementsAre("machine-0/gpu-0", "east/gpu-0"));
+  EXPECT_THAT(names_of_nodes(two_cities("machine-1", "host-1", "x")),
+              ElementsAre("machine-0/gpu-0", "machine-1/gpu-0"));
+  EXPECT_THAT(names_of_nodes(two_cities("west", "east", "west/gpu-0")),
+              ElementsAre("machine-0/gpu-0", "east/gpu-0"));
+  EXPECT_THAT(names_of_nodes(two_cities("a/b", "a", "x")),
+              ElementsAre("machine-0/gpu-0", "machine-1/gpu-0"));
 }
 
 TEST(Compose, HostsInsideOfASiteAreMachinesOfTheirOwn) {

@@ -142,12 +142,12 @@ TEST(Document, AHugeFileIsRefusedWithoutReadingIt) {
   const std::string path =
       std::filesystem::temp_directory_path() / fmt::format("tutti-document-test-{}", getpid());
   std::ofstream(path) << "a: 1\n";
-  EXPECT_EQ(read_file(path), "a: 1\n");
+  EXPECT_EQ(read_source(path), "a: 1\n");
   // Sparse: takes no room, but would take memory if it were read.
   std::filesystem::resize_file(path, std::uintmax_t{1} << 40);
   std::string what;
   try {
-    read_file(path);
+    read_source(path);
   } catch (const ShapeError& error) {
     what = error.what();
   }

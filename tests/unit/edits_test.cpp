@@ -1,10 +1,12 @@
 #include "topologies/edits.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "topologies/load.hpp"
+#include "topologies/words.hpp"
 
 namespace tutti {
 namespace {
@@ -199,6 +201,82 @@ TEST(Failures, RoutesThatDoNotCrossTheFailureStayAsTheyWere) {
               ElementsAre("host-0-leaf0", "leaf0-spine1", "spine1-leaf1", "leaf1-host-2"));
 }
 
+/// How many of the flows from hosts first_from, ... to as many hosts first_to, ..., one each, cross
+/// the links of one direction between two sorts of nodes, sorted. Failed links are left out.
+std::vector<int> loads(const Shape& shape, int first_from, int first_to, int flows,
+                       const std::string& from_pattern, const std::string& to_pattern) {
+  std::vector<int> crossings(shape.links.size(), 0);
+  for (int flow = 0; flow < flows; ++flow) {
+    for (const int link : shape.route(first_from + flow, first_to + flow)) {
+      ++crossings[static_cast<std::size_t>(link)];
+    }
+  }
+  std::vector<int> result;
+  for (std::size_t index = 0; index < shape.links.size(); ++index) {
+    const Link& link = shape.links[index];
+    const auto matches = [&](int node, const std::string& pattern) {
+      return matches_pattern(shape.nodes[static_cast<std::size_t>(node)].name, pattern);
+    };
+    if (link.failed || !matches(link.from, from_pattern) || !matches(link.to, to_pattern)) continue;
+    result.push_back(crossings[index]);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::string leaf_spine_of_eight(int spines, int uplinks) {
+  return fmt::format(
+      "shape: leaf_spine\nleaves: 3\nspines: {}\nhosts_per_leaf: 8\nuplinks: {}\n"
+      "links:\n  host: {{bandwidth: 10GBps, latency: 1us}}\n"
+      "  spine: {{bandwidth: 10GBps, latency: 1us}}\n",
+      spines, uplinks);
+}
+
+TEST(Failures, DetoursAreSpreadOverTheSpinesAndParallelCablesThatAreLeft) {
+  const std::string four_spines = leaf_spine_of_eight(4, 1), with_pairs = leaf_spine_of_eight(4, 2);
+  const std::vector<std::string> two = {"node:spine0", "node:spine1"};
+  for (const int leaf : {1, 2}) {
+    const std::string name = fmt::format("leaf{}", leaf);
+    Shape shape = load(with_pairs.c_str(), {}, two);
+    EXPECT_THAT(loads(shape, 0, 8 * leaf, 8, "leaf0", "spine*"), ElementsAre(2, 2, 2, 2));
+    EXPECT_THAT(loads(shape, 0, 8 * leaf, 8, "spine*", name), ElementsAre(2, 2, 2, 2));
+    EXPECT_THAT(loads(shape, 8 * leaf, 0, 8, name, "spine*"), ElementsAre(2, 2, 2, 2));
+    shape = load(four_spines.c_str(), {}, two);
+    EXPECT_THAT(loads(shape, 0, 8 * leaf, 8, "leaf0", "spine*"), ElementsAre(4, 4));
+    shape = load(four_spines.c_str(), {}, {"node:spine2"});
+    EXPECT_THAT(loads(shape, 0, 8 * leaf, 8, "leaf0", "spine*"), ElementsAre(2, 3, 3));
+    shape = load(four_spines.c_str(), {}, {"link:leaf0-spine3"});
+    EXPECT_THAT(loads(shape, 0, 8 * leaf, 8, "leaf0", "spine*"), ElementsAre(2, 3, 3));
+    EXPECT_THAT(loads(shape, 8 * leaf, 0, 8, "spine*", "leaf0"), ElementsAre(2, 3, 3));
+  }
+}
+
+TEST(Failures, DetoursAreSpreadOverTheSwitchesOfAFatTree) {
+  constexpr const char* fat_tree =
+      "shape: fat_tree\nradix: 8\nlink: {bandwidth: 10GBps, latency: 1us}\n";
+  // Pods of four switches of the first level and as many of the second, with 16 hosts; from the
+  // first pod to the second, and to the last.
+  for (const int other : {16, 112}) {
+    Shape shape = load(fat_tree, {}, {"node:switch-2-1"});
+    EXPECT_THAT(loads(shape, 0, other, 4, "switch-1-0", "switch-2-*"), ElementsAre(1, 1, 2));
+    EXPECT_THAT(loads(shape, 0, other, 16, "switch-2-*", "switch-3-*").back(), 2);
+    shape = load(fat_tree, {}, {"node:switch-3-0"});
+    EXPECT_THAT(loads(shape, 0, other, 16, "switch-2-*", "switch-3-*").back(), 2);
+    shape = load(fat_tree, {}, {"node:switch-3-0", "node:switch-3-1"});
+    EXPECT_THAT(loads(shape, 0, other, 16, "switch-2-*", "switch-3-*").back(), 2);
+  }
+}
+
+TEST(Failures, DetoursDoNotDependOnWhatWasAskedBefore) {
+  const Shape forth = load(leaf_spine_of_eight(4, 2).c_str(), {}, {"node:spine1"});
+  const Shape back = load(leaf_spine_of_eight(4, 2).c_str(), {}, {"node:spine1"});
+  std::vector<Route> routes;
+  for (int pair = 0; pair < 24 * 24; ++pair) routes.push_back(forth.route(pair / 24, pair % 24));
+  for (int pair = 24 * 24 - 1; pair >= 0; --pair) {
+    EXPECT_EQ(back.route(pair / 24, pair % 24), routes[static_cast<std::size_t>(pair)]);
+  }
+}
+
 TEST(Failures, ABrokenRingIsALine) {
   const Shape shape = load(ring, {}, {"link:host-4-host-0"});
   EXPECT_EQ(shape.route(0, 4).size(), 4u);
@@ -235,9 +313,22 @@ TEST(Failures, UnknownNamesAreRefusedWithTheNearest) {
               AllOf(StartsWith("--fail link:leaf1-spin0: no link is named 'leaf1-spin0', "),
                     HasSubstr("'leaf1-spine0'")));
   EXPECT_THAT(refusal(leaf_spine, {}, {"node:spine9"}), HasSubstr("'spine0'"));
+  EXPECT_THAT(refusal(leaf_spine, {}, {"node:host-9"}), HasSubstr("one is 'host-0' (all: leaf0"));
   for (const char* failure : {"leaf1-spine0", "", "link", "link:", "node:", "host:1", ":"}) {
     EXPECT_THAT(refusal(leaf_spine, {}, {failure}), StartsWith("--fail ")) << failure;
   }
+}
+
+TEST(Failures, SwitchesAreOfferedBeforeHosts) {
+  constexpr const char* fat_tree =
+      "shape: fat_tree\nradix: 4\nlink: {bandwidth: 10GBps, latency: 1us}\n";
+  EXPECT_EQ(refusal(fat_tree, {}, {"node:core0"}),
+            "--fail node:core0: no node is named 'core0', expected switch-1-0, switch-2-0, "
+            "switch-3-0, switch-1-1, switch-1-2, switch-1-3, ...");
+  EXPECT_THAT(refusal(fat_tree, {}, {"link:core0"}),
+              HasSubstr("expected switch-1-0-switch-2-0, switch-2-0-switch-3-0, "));
+  EXPECT_EQ(refusal(ring, {}, {"node:x"}),
+            "--fail node:x: no node is named 'x', expected host-0, host-1, host-2, host-3, host-4");
 }
 
 TEST(Failures, EditsAndFailuresGoTogether) {

@@ -90,7 +90,7 @@ TEST(ExportAstra, WritesOneEntryForEachDimension) {
 
 TEST(ExportAstra, SaysWhatIsLost) {
   EXPECT_THAT(export_astra(parse_shape(std::string(star) + "reduction: 10GBps\n", "shape.yaml")),
-              HasSubstr("Lost: what hosts are like"));
+              HasSubstr("Lost: reduction speeds.\n"));
 }
 
 TEST(ExportAstra, RefusesWhatIsNoProductAndSaysWhy) {
@@ -145,14 +145,54 @@ TEST(ExportSimgrid, SaysWhatIsLost) {
   EXPECT_THAT(xml, HasSubstr("Lost: reduction speeds, the placement of ranks."));
 }
 
-TEST(ExportSimgrid, RefusesShapesWithTooManyRoutes) {
-  const Shape shape =
-      parse_shape("shape: star\nhosts: 513\nbandwidth: 1GBps\nlatency: 1us\n", "shape.yaml");
+TEST(ExportLosses, AreWhatTheFormatHasNoPlaceFor) {
+  using testing::ElementsAre;
+  const Shape plain = parse_shape(star, "-");
+  EXPECT_THAT(export_losses(plain, ExportFormat::simgrid), testing::IsEmpty());
+  EXPECT_THAT(export_losses(plain, ExportFormat::astra), testing::IsEmpty());
+  Shape shape = parse_shape(std::string(star) +
+                                "host: {reduction: 10GBps, send_overhead: 1us, cores: 2, "
+                                "loopback: {bandwidth: 50GBps, latency: 1us}}\n",
+                            "-");
+  shape.hosts[3].speed = 0.5;
+  EXPECT_THAT(export_losses(shape, ExportFormat::simgrid),
+              ElementsAre("reduction speeds", "overheads of messages", "the placement of ranks"));
+  EXPECT_THAT(export_losses(shape, ExportFormat::astra),
+              ElementsAre("reduction speeds", "overheads of messages", "cores of hosts",
+                          "speeds of hosts", "the placement of ranks"));
+}
+
+TEST(ExportSimgrid, TheLargestFatTreeIsNoMoreThanCanBeRead) {
+  const std::string yaml = fmt::format(
+      "shape: fat_tree\ndown: [4, 4, {}]\nup: [1, 4, 4]\nlink: {{bandwidth: 10GBps, latency: "
+      "1us}}\n",
+      maximum_exported_hosts / 16);
+  const Shape shape = parse_shape(yaml, "shape.yaml");
+  EXPECT_EQ(shape.size(), maximum_exported_hosts);
+  EXPECT_LT(export_simgrid(shape).size(), maximum_import_bytes);
+}
+
+TEST(ExportSimgrid, RefusesWhatWouldBeLongerThanCanBeRead) {
+  Shape shape =
+      parse_shape("shape: star\nhosts: 40\nbandwidth: 1GBps\nlatency: 1us\n", "shape.yaml");
+  for (Link& link : shape.links) link.name.insert(0, std::string(50000, 'x'));
   try {
     export_simgrid(shape);
     FAIL() << "exported";
   } catch (const ShapeError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("513 hosts, expected at most 512"));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("the routes between 40 hosts would be "),
+                                    HasSubstr("expected at most 67108864")));
+  }
+}
+
+TEST(ExportSimgrid, RefusesShapesWithTooManyRoutes) {
+  const Shape shape =
+      parse_shape("shape: star\nhosts: 321\nbandwidth: 1GBps\nlatency: 1us\n", "shape.yaml");
+  try {
+    export_simgrid(shape);
+    FAIL() << "exported";
+  } catch (const ShapeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("321 hosts, expected at most 320"));
   }
 }
 

@@ -62,7 +62,7 @@ TEST(ReadyShapes, LoadWithTheirRanks) {
 
 TEST(ReadyShapes, AreShortAndSayWhereTheirNumbersComeFrom) {
   for (const Ready& ready : ready_shapes) {
-    const std::string text = read_file(path_of(ready.name));
+    const std::string text = read_source(path_of(ready.name));
     EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 30) << ready.name;
     EXPECT_THAT(text, StartsWith("# ")) << ready.name;
     // The star's numbers are those of the examples, and nobody's.
@@ -221,7 +221,7 @@ TEST(ReadyShapes, DamagedCopiesLoadOrAreRefused) {
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   for (const char* name : {"leaf_spine_100g", "hgx_8", "two_site_wan", "laptop", "torus_3d"}) {
-    const std::string good = read_file(path_of(name));
+    const std::string good = read_source(path_of(name));
     for (int i = 0; i < 100; ++i) {
       std::string text = good.substr(0, random() % 3 == 0 ? random() % good.size() : good.size());
       for (std::uint64_t flips = 1 + random() % 3; flips > 0 && !text.empty(); --flips) {

@@ -123,6 +123,17 @@ TEST(Placement, CyclicPutsOneRankOnEachHostFirst) {
               ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
 }
 
+TEST(Placement, CyclicGoesRoundTheMachinesThenTheirDevicesThenTheCores) {
+  const Fabric fabric =
+      compose(star({3, {12.5e9, 5e-6}}),
+              machine({.devices = 2, .nics = 1, .device = {400e9, 1e-6}, .pcie = {50e9, 5e-7}}));
+  const Placement cyclic = {.kind = Placement::Kind::cyclic};
+  EXPECT_THAT(build_shape(fabric, {}, cyclic).placement, ElementsAre(0, 2, 4, 1, 3, 5));
+  EXPECT_THAT(build_shape(fabric, {.cores = 2, .loopback = LinkSpec{50e9, 0}}, cyclic).placement,
+              ElementsAre(0, 2, 4, 1, 3, 5, 0, 2, 4, 1, 3, 5));
+  EXPECT_THAT(build_shape(fabric).placement, IsEmpty());
+}
+
 TEST(Placement, OneRankAHostNeedsNoTable) {
   EXPECT_THAT(four({}).placement, IsEmpty());
   EXPECT_THAT(four({}, {.kind = Placement::Kind::cyclic}).placement, IsEmpty());

@@ -57,6 +57,54 @@ TEST(ShortestRoutes, TakeTheEarlierLinksOfEqualWays) {
   EXPECT_THAT(route(0, 1), ElementsAre(1, 3));
 }
 
+TEST(ShortestRoutes, OfSuccessiveNumbersGoByAllNeighboursThenByAllParallelCables) {
+  const std::vector<Node> nodes = {host("a"), host("b"), bridge("s"), bridge("t"), bridge("far")};
+  const std::vector<Link> links = {one_way(0, 2), one_way(0, 2), one_way(0, 3), one_way(0, 3),
+                                   one_way(2, 1), one_way(3, 1), one_way(2, 1), one_way(3, 1),
+                                   one_way(0, 4), one_way(4, 2)};
+  std::uint64_t number = 0;
+  const RouteFunction route =
+      shortest_routes(nodes, links, Metric::hops, [&](int, int) { return number; });
+  std::vector<Route> routes;
+  for (number = 0; number < 5; ++number) routes.push_back(route(0, 1));
+  EXPECT_THAT(routes, ElementsAre(Route{0, 4}, Route{2, 5}, Route{1, 6}, Route{3, 7}, Route{0, 4}));
+}
+
+TEST(ShortestRoutes, OfAnyNumberAreAsShortAsThoseWithoutANumber) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<Node> nodes;
+    std::vector<Link> links;
+    for (int node = 0; node < 16; ++node) {
+      nodes.push_back(
+          {std::to_string(node), node % 4 == 0 ? Node::Kind::host : Node::Kind::fabric});
+    }
+    for (int link = 0; link < 48; ++link) {
+      const int from = static_cast<int>(random() % 16), to = static_cast<int>(random() % 16);
+      links.push_back(one_way(from, to, 1e-6 * static_cast<double>(random() % 3)));
+      if (link % 8 == 0) links.back().opposite = link;
+    }
+    const auto seconds = [&](const Route& route) {
+      double sum = 0.0;
+      for (const int link : route) sum += links[static_cast<std::size_t>(link)].latency_seconds;
+      return sum;
+    };
+    const RouteFunction first = shortest_routes(nodes, links, Metric::latency);
+    const RouteFunction other =
+        shortest_routes(nodes, links, Metric::latency, [&](int, int) { return random(); });
+    for (int from = 0; from < 16; ++from) {
+      for (int to = 0; to < 16; ++to) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        ASSERT_EQ(error_of(other, from, to), error_of(first, from, to));
+        if (!error_of(first, from, to).empty()) continue;
+        EXPECT_EQ(other(from, to).size(), first(from, to).size());
+        // Sums of a dozen whole microseconds.
+        EXPECT_NEAR(seconds(other(from, to)), seconds(first(from, to)), 1e-15);
+      }
+    }
+  }
+}
+
 TEST(ShortestRoutes, AreByLatencyWhereThatIsAsked) {
   const std::vector<Node> nodes = {host("a"), host("b"), bridge("s"), bridge("t")};
   const std::vector<Link> links = {one_way(0, 2, 1e-6), one_way(2, 1, 9e-6), one_way(2, 3, 3e-6),

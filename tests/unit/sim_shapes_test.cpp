@@ -233,8 +233,8 @@ TEST(SimulatedShape, RanksOfOneHostTalkThroughItsLoopbackAndShareItsCores) {
 TEST(SimGridPlatform, RoutesAndTimesAreThoseOfSimGrid) {
   const Shape shape = load_platform("tests/fixtures/topologies/two_clusters.simgrid.xml");
   ASSERT_EQ(shape.size(), 8);
-  // In SimGrid's order, which is that of names.
   EXPECT_EQ(shape.hosts[0].name, "left-0");
+  EXPECT_EQ(shape.hosts[7].name, "right-3");
   EXPECT_DOUBLE_EQ(shape.latency_seconds(0, 1), 20e-6);
   EXPECT_DOUBLE_EQ(shape.latency_seconds(0, 7), 120e-6);
   EXPECT_NEAR(seconds_of_pairs(shape, {{0, 7}}, mebibyte), 120e-6 + mebibyte / 1.25e9,
@@ -242,6 +242,14 @@ TEST(SimGridPlatform, RoutesAndTimesAreThoseOfSimGrid) {
   const std::vector<Pair> across = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
   EXPECT_NEAR(seconds_of_pairs(shape, across, mebibyte), 120e-6 + 2 * mebibyte / 1.25e9,
               rounding_seconds);
+}
+
+TEST(SimGridPlatform, HostsAreInTheOrderOfTheFileNotOfTheirNames) {
+  const Shape shape = load_platform("tests/fixtures/topologies/twelve_hosts.simgrid.xml");
+  ASSERT_EQ(shape.size(), 12);
+  for (int rank = 0; rank < 12; ++rank) {
+    EXPECT_EQ(shape.hosts[static_cast<std::size_t>(rank)].name, "node-" + std::to_string(rank));
+  }
 }
 
 TEST(SimGridPlatform, WhatSimGridRefusesIsAnErrorWithItsReason) {

@@ -50,10 +50,10 @@ TEST(SimulateCommand, AJsonRowHasTheDocumentedKeysInOrder) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : row.items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{
-                      "collective", "algo",  "ranks",   "bytes",  "count",          "dtype",
-                      "op",         "root",  "time_us", "p50_us", "p99_us",         "algbw",
-                      "busbw",      "wrong", "engine",  "model",  "lower_bound_us", "note",
-                      "segments",   "radix", "group",   "inner",  "outer"}));
+                      "collective", "algo",     "ranks",   "bytes",  "count",    "dtype",
+                      "op",         "root",     "time_us", "p50_us", "p99_us",   "algbw",
+                      "busbw",      "wrong",    "engine",  "model",  "topology", "lower_bound_us",
+                      "note",       "segments", "radix",   "group",  "inner",    "outer"}));
   EXPECT_EQ(row["ranks"], 8);
   EXPECT_EQ(row["time_us"], row["p50_us"]);
   EXPECT_EQ(row["time_us"], row["p99_us"]);
