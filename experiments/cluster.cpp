@@ -83,6 +83,29 @@ double loaded_beta(const Shape& shape, int ranks, const std::function<int(int ra
   return beta;
 }
 
+// The first rank to which messages from rank 0 cost far more than to those before it, by the
+// largest factor of latency or bandwidth: sites rather than the racks within them.
+int group_of(const Shape& shape, int ranks) {
+  const auto ratio = [](double cost, double before) {
+    if (before > 0.0) return cost / before;
+    return cost > 0.0 ? std::numeric_limits<double>::infinity() : 1.0;
+  };
+  CostModel worst = cost_between(shape, 0, 1);
+  double largest_ratio = 1.001;  // No more than rounding.
+  int group = ranks;
+  for (int rank = 2; rank < ranks; ++rank) {
+    const CostModel cost = cost_between(shape, 0, rank);
+    const double jump = std::max(ratio(cost.alpha_seconds, worst.alpha_seconds),
+                                 ratio(cost.beta_seconds_per_byte, worst.beta_seconds_per_byte));
+    if (jump > largest_ratio) {
+      largest_ratio = jump;
+      group = rank;
+    }
+    raise_to(worst, cost);
+  }
+  return group;
+}
+
 // "rank 5 by 200us", four words each.
 std::vector<double> starts_of(const std::vector<std::string>& words, int ranks) {
   std::vector<double> starts;
@@ -174,11 +197,8 @@ double slowest_bandwidth(const Shape& shape, int ranks) {
 
 CostProfile cost_profile(const Shape& shape, int ranks) {
   if (ranks == 1) return {};
-  const CostModel first = cost_between(shape, 0, 1);
   CostProfile profile;
-  for (profile.group = 2; profile.group < ranks; ++profile.group) {
-    if (!is_at_most(cost_between(shape, 0, profile.group), first)) break;
-  }
+  profile.group = group_of(shape, ranks);
   const std::vector<int> sample = sample_of(ranks);
   for (const int from : sample) {
     for (const int to : sample) {

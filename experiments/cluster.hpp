@@ -40,7 +40,7 @@ CostModel cost_model(const Shape& shape, int ranks);
 double slowest_bandwidth(const Shape& shape, int ranks);
 
 /// What messages cost at most within and between groups, where the first group is rank 0 and those
-/// after it to which it has no worse a route than to rank 1; one class where that makes no
+/// before the rank to which the cost rises most, by factor; one class where that makes no
 /// difference. Bandwidth is what a message gets when all ranks send at once, each to the next of
 /// its group or to its like in the next group. Reductions and overheads are those of the slowest
 /// host. Beyond some hundred ranks an even sample of the pairs is looked at.

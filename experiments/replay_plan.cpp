@@ -34,6 +34,10 @@ Source parse(const ReplayFlags& flags, const std::string& text, const CostModel&
   if (begin == '<') {
     MscclOptions options{.root = flags.root, .model = model};
     if (!flags.bytes.empty()) options.bytes = parse_size(flags.bytes);
+    if (!flags.bytes.empty() && options.bytes == 0) {
+      throw Error(ErrorKind::usage,
+                  fmt::format("--bytes {}: expected at least one byte", flags.bytes));
+    }
     return {{}, parse_msccl(text, options)};
   }
   if (!flags.bytes.empty()) {
@@ -144,7 +148,9 @@ void print_text(const ReplayFlags& flags, const Replayed& replayed, const MscclP
   output.print("time           {:.3f} us", replayed.world.seconds() * 1e6);
   output.print("no contention  {:.3f} us, every message at the best link's speed",
                replayed.ideal_seconds * 1e6);
-  if (msccl != nullptr) output.print("proof          {}", verdict.text);
+  output.print("proof          {}", msccl != nullptr
+                                        ? verdict.text
+                                        : "none: the file does not say what it is to compute");
 }
 
 }  // namespace
@@ -202,8 +208,9 @@ MSCCL XML (msccl-tools, TACCL, RCCL) is executed as MSCCL does: the steps of a t
 those of different ones where depid and deps say so. The proof says whether every rank ends with
 what the file's coll promises, for every input and in whatever order threadblocks execute; exit code
 1 where it does not. Input and output share their memory where inplace is 1. --bytes is the size of
-the larger of the two, which nchunksperloop cuts. Threadblocks run beside each other, so that sends
-may compete which tutti's own algorithms post one after the other.
+the larger of the two, which nchunksperloop cuts. Threadblocks run beside each other and sends are
+buffered, so that messages may compete, or overlap, that tutti's own algorithms send one after the
+other.
 
 JSON keys: file, ranks, messages, bytes, time_us (until the last rank is done), no_contention_us
 (every message at the best link's speed), rank_end_us (by rank), engine, model; of an MSCCL file

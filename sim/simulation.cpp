@@ -21,6 +21,7 @@ constexpr const char* context_factory = "thread";
 constexpr const char* context_factory = "raw";
 #endif
 constexpr int stack_kibibytes = 1024;
+constexpr std::size_t most_guarded_ranks = 16'384;
 constexpr double timing_precision_seconds = 1e-15;
 
 /// Before the engine exists. Failures are reported through the outcome, not SimGrid's log.
@@ -31,9 +32,11 @@ std::string silence() {
 }
 
 /// After the engine and before the platform exists.
-void configure(NetworkModel model) {
+void configure(NetworkModel model, std::size_t ranks) {
   using simgrid::s4u::Engine;
   Engine::set_config("contexts/stack-size", stack_kibibytes);
+  // A guard page makes two mappings of a stack, and the kernel allows a process 65,530.
+  if (ranks > most_guarded_ranks) Engine::set_config("contexts/guard-size", 0);
   Engine::set_config(simgrid_compat::timing_precision_key, timing_precision_seconds);
   // A platform file may ask for a trace, which would be written wherever the command runs.
   Engine::set_config("tracing", false);
@@ -63,7 +66,7 @@ Simulation::Simulation(const Shape& shape, const SimOptions& options, Outcome& o
       end_seconds_(end_seconds),
       streams_(static_cast<int>(end_seconds.size()), options.eager_bytes),
       engine_(silence()) {
-  configure(options.model);
+  configure(options.model, end_seconds.size());
   build_platform();
   const int size = static_cast<int>(end_seconds.size());
   for (int rank = 0; rank < size; ++rank) {

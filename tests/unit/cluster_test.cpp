@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "topologies/fabrics.hpp"
+#include "topologies/load.hpp"
 
 namespace tutti {
 namespace {
@@ -34,6 +35,13 @@ TEST(CostProfile, GroupsOnSwitchesAreFoundWithTheirLinks) {
   EXPECT_DOUBLE_EQ(profile.outer.beta_seconds_per_byte, 4e-9);
   EXPECT_DOUBLE_EQ(profile.lone_beta_seconds_per_byte, 1e-9);
   EXPECT_DOUBLE_EQ(profile.outer.gamma_seconds_per_byte, 2e-10);
+}
+
+TEST(CostProfile, SitesFarApartAreTheGroupsRatherThanTheRacksWithinThem) {
+  const CostProfile profile = cost_profile(load_shape("topologies/two_site_wan.yaml"), 64);
+  EXPECT_EQ(profile.group, 32);
+  EXPECT_LT(profile.inner.alpha_seconds, 1e-5);
+  EXPECT_GT(profile.outer.alpha_seconds, 1e-3);
 }
 
 TEST(CostProfile, RanksWithinOneGroupKnowNoOtherLinks) {
