@@ -1,5 +1,6 @@
 // SimGrid itself reads what export_simgrid() writes, and finds the same routes.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <simgrid/s4u.hpp>
@@ -14,7 +15,9 @@ namespace {
 
 void expect_same_in_simgrid(const std::string& yaml) {
   const Shape shape = parse_shape(yaml, "shape.yaml");
-  const std::string file = testing::TempDir() + "/exported_platform.xml";
+  // Tests run at the same time.
+  const std::string file =
+      testing::TempDir() + "tutti_exported_" + std::to_string(getpid()) + ".xml";
   std::ofstream(file) << export_simgrid(shape);
   int count = 0;
   simgrid::s4u::Engine engine(&count, nullptr);
