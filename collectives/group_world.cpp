@@ -53,6 +53,10 @@ void GroupWorld::run(const Program& program) {
   });
 }
 
+void GroupWorld::fetch(int rank, std::byte* data, std::size_t bytes) {
+  inner_.fetch(members_[static_cast<std::size_t>(rank)], data, bytes);
+}
+
 World& among(World& world, const std::vector<int>& members, std::optional<GroupWorld>& group) {
   if (members.empty()) return world;
   return group.emplace(world, members);

@@ -18,6 +18,7 @@ class GroupWorld final : public World {
 
   std::byte* allocate(std::size_t bytes) override { return inner_.allocate(bytes); }
   void run(const Program& program) override;
+  void fetch(int rank, std::byte* data, std::size_t bytes) override;
 
  private:
   World& inner_;

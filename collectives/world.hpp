@@ -58,14 +58,20 @@ class World {
   int lanes() const { return lanes_; }
 
   /// Zeroed memory, aligned to 128 bytes, that all ranks and the caller see at the same address, so
-  /// that a program's results can be read after run(). It lives as long as the world. Only between
-  /// runs. Throws Error(system) when there is none. `bytes` may be 0.
+  /// that a program's results can be read after run() and fetch(). It lives as long as the world.
+  /// Only between runs. Throws Error(system) when there is none. `bytes` may be 0.
   virtual std::byte* allocate(std::size_t bytes) = 0;
 
   /// Runs `program` once on every rank and returns when all have ended. The ranks see the caller's
   /// variables as they were; what they write outside allocate()d memory is lost or unspecified.
   /// If ranks fail, the first failure is thrown, with its rank; the others are stopped.
   virtual void run(const Program& program) = 0;
+
+  /// Between runs: makes what `rank` wrote into [data, data + bytes), memory from allocate(),
+  /// visible to the caller. A no-op where the ranks share their memory with the caller. Where each
+  /// rank is a process with a caller of its own, all callers must fetch the same, in the same
+  /// order.
+  virtual void fetch(int rank, std::byte* data, std::size_t bytes);
 
   /// A block of `count` elements in memory from allocate().
   Block allocate_block(std::size_t count, DType dtype) {

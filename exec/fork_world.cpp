@@ -1,5 +1,6 @@
 #include "exec/fork_world.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -90,8 +91,12 @@ void ForkWorld::run(const Program& program) {
   const Board board(size(), lanes());
   const ShmChannel::Settings settings{options_.timeout_seconds, patience_for(size())};
   Launcher launcher(board);
-  launcher.start(
-      [&](int rank) { return run_rank(rank, board, arena_, settings, options_.seed, program); });
+  launcher.start([&](int rank) {
+    const ChannelMaker make_channel = [&](int lane) {
+      return std::make_unique<ShmChannel>(rank, lane, board, arena_, settings);
+    };
+    return run_rank(rank, board, make_channel, options_.seed, program);
+  });
   launcher.watch(options_.timeout_seconds);
   throw_first_failure(board, launcher.stopped_ranks());
   check_all_received(board);

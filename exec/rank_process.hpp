@@ -5,8 +5,7 @@
 
 #include "collectives/world.hpp"
 #include "exec/board.hpp"
-#include "exec/shm_channel.hpp"
-#include "process/shared_memory.hpp"
+#include "exec/real_channel.hpp"
 
 namespace tutti {
 
@@ -16,7 +15,7 @@ inline constexpr int exit_code_failed = 1;  ///< The board's record of the rank 
 
 /// Runs `program` as rank `rank` and returns an exit code, never an exception: a failure of the
 /// program or of a task it has spawned is in the board.
-int run_rank(int rank, const Board& board, const SharedArena& arena,
-             const ShmChannel::Settings& settings, std::uint64_t seed, const Program& program);
+int run_rank(int rank, const Board& board, const ChannelMaker& make_channel, std::uint64_t seed,
+             const Program& program);
 
 }  // namespace tutti

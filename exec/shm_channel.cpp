@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "collectives/kernels.hpp"
-#include "exec/clock.hpp"
 #include "exec/cores.hpp"
 
 namespace tutti {
@@ -35,17 +34,13 @@ Patience patience_for(int ranks) {
 
 ShmChannel::ShmChannel(int rank, int lane, const Board& board, const SharedArena& arena,
                        Settings settings)
-    : Channel(rank, board.size()),
+    : RealChannel(rank, board.size()),
       lane_(lane),
       board_(board),
       arena_(arena),
       settings_(settings),
       own_(board.lane(rank, lane)),
       links_(static_cast<std::size_t>(board.size())) {}
-
-double ShmChannel::now() const {
-  return monotonic_seconds();
-}
 
 Request ShmChannel::encode(const Awaited& awaited) {
   return Request{awaited.ordinal << 24 | static_cast<std::uint64_t>(awaited.peer) << 1 |

@@ -11,6 +11,7 @@
 #include "collectives/envelope.hpp"
 #include "exec/board.hpp"
 #include "exec/queue.hpp"
+#include "exec/real_channel.hpp"
 #include "exec/yield_budget.hpp"
 
 namespace tutti {
@@ -29,7 +30,7 @@ Patience patience_for(int ranks);
 /// ones in memory of `arena` are read in place by the receiver, and others flow through the queue
 /// in segments. The reduction is done by the receiver, straight out of the queue or the sender's
 /// memory.
-class ShmChannel final : public Channel {
+class ShmChannel final : public RealChannel {
  public:
   struct Settings {
     double timeout_seconds = 30.0;  ///< Of each wait; set_deadline() may shorten it.
@@ -39,12 +40,8 @@ class ShmChannel final : public Channel {
   /// `board` and `arena` must outlive it.
   ShmChannel(int rank, int lane, const Board& board, const SharedArena& arena, Settings settings);
 
-  double now() const override;
   void set_deadline(double seconds) override { deadline_seconds_ = seconds; }
-  void charge(const Work&) override {}
-
-  /// Those posted and not waited for; 0 once the channel is dead.
-  std::int64_t open_requests() const { return death_ ? 0 : open_requests_; }
+  std::int64_t open_requests() const override { return death_ ? 0 : open_requests_; }
 
  protected:
   Request post_send(int to, Block block) override;

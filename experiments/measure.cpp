@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 #include "collectives/bruck.hpp"
 #include "experiments/inputs.hpp"
@@ -89,6 +88,10 @@ void Meter::allocate_sent(std::span<const Job> jobs) {
   sent_ = allocate_buffers(world_, largest_bytes_);
 }
 
+double* Meter::seconds_of(std::size_t rank) const {
+  return seconds_ + rank * static_cast<std::size_t>(repetitions_.iterations) * most_jobs_;
+}
+
 std::vector<Timing> Meter::time(std::span<const Job> jobs) {
   check(jobs.size() <= most_jobs_, "{} jobs at once, expected at most {}", jobs.size(), most_jobs_);
   const std::size_t size = ranks_of(world_);
@@ -110,16 +113,19 @@ std::vector<Timing> Meter::time(std::span<const Job> jobs) {
         run(*job.algorithm, traced.channel(), arguments);
         const double end = channel.now();
         if (i < 0) continue;
-        seconds_[(static_cast<std::size_t>(i) * jobs.size() + k) * size + index] = end - start;
+        seconds_of(index)[static_cast<std::size_t>(i) * jobs.size() + k] = end - start;
       }
     }
   });
+  const auto iterations = static_cast<std::size_t>(repetitions_.iterations);
   std::vector<Timing> timings;
   for (std::size_t k = 0; k < jobs.size(); ++k) {
-    std::vector<double> slowest;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(repetitions_.iterations); ++i) {
-      const double* const of_ranks = seconds_ + (i * jobs.size() + k) * size;
-      slowest.push_back(*std::max_element(of_ranks, of_ranks + size));
+    std::vector<double> slowest(iterations);
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      if (k == 0) fetch(rank, seconds_of(rank), iterations * jobs.size());
+      for (std::size_t i = 0; i < iterations; ++i) {
+        slowest[i] = std::max(slowest[i], seconds_of(rank)[i * jobs.size() + k]);
+      }
     }
     timings.push_back(timing_of(std::move(slowest)));
   }
@@ -141,12 +147,14 @@ std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
       inputs.fill(division, rank.index(), arguments.input.value_or(arguments.output));
       barrier_dissemination(rank.channel());
       run(*job.algorithm, rank.channel(), arguments);
-      wrong_[k * size + index] = inputs.count_wrong(division, rank.index(), arguments.output);
+      wrong_[index * most_jobs_ + k] = inputs.count_wrong(division, rank.index(), arguments.output);
     }
   });
-  std::vector<std::size_t> wrong;
-  for (std::size_t k = 0; k < jobs.size(); ++k) {
-    wrong.push_back(std::accumulate(wrong_ + k * size, wrong_ + (k + 1) * size, std::size_t{0}));
+  std::vector<std::size_t> wrong(jobs.size());
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    const std::uint64_t* const of_rank = wrong_ + rank * most_jobs_;
+    fetch(rank, wrong_ + rank * most_jobs_, jobs.size());
+    for (std::size_t k = 0; k < jobs.size(); ++k) wrong[k] += of_rank[k];
   }
   return wrong;
 }

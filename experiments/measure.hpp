@@ -52,6 +52,12 @@ class Meter {
   Block block_of(std::byte* buffers, int rank, const Job& job) const;
   Arguments arguments_of(int rank, const Job& job) const;
   void allocate_sent(std::span<const Job> jobs);
+  double* seconds_of(std::size_t rank) const;
+
+  template <typename T>
+  void fetch(std::size_t rank, T* items, std::size_t count) {
+    world_.fetch(static_cast<int>(rank), reinterpret_cast<std::byte*>(items), count * sizeof(T));
+  }
 
   World& world_;
   const std::size_t largest_bytes_;
@@ -60,8 +66,8 @@ class Meter {
   const TraceFile& trace_;
   std::byte* const data_;
   std::byte* sent_ = nullptr;   ///< What alltoall sends; allocated when needed.
-  double* const seconds_;       ///< By iteration, job and rank.
-  std::uint64_t* const wrong_;  ///< By job and rank.
+  double* const seconds_;       ///< By rank, iteration and job.
+  std::uint64_t* const wrong_;  ///< By rank and job.
 };
 
 /// The simulated time of a job on ghosts among `members` (none: all ranks), all starting at once:
