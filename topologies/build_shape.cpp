@@ -175,7 +175,8 @@ void add_loopbacks(Shape& shape, const LinkSpec& loopback) {
     link.link_class = "loopback";
     link.from = link.to = static_cast<int>(host);
     link.bandwidth_bytes_per_second = loopback.bandwidth_bytes_per_second;
-    link.latency_seconds = loopback.latency_seconds + loopback.overhead_seconds;
+    link.latency_seconds = loopback.latency_seconds;
+    link.overhead_seconds = loopback.overhead_seconds;
     link.opposite = static_cast<int>(shape.links.size());
     shape.links.push_back(std::move(link));
   }

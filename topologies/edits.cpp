@@ -25,7 +25,7 @@ struct Edit {
 };
 
 bool is_key_of_files_only(std::string_view attribute) {
-  return attribute == "overhead" || attribute == "duplex";
+  return attribute == "duplex";
 }
 
 /// Splits "links[a-b].latency=1us" after "links" or "host".
@@ -90,9 +90,9 @@ std::vector<int> links_of(const Shape& shape, std::string_view what, bool by_nam
 void edit_links(Shape& shape, const std::string& setting) {
   const Edit edit = split_edit(setting, "links");
   const bool is_bandwidth = edit.attribute == "bandwidth";
-  if (!is_bandwidth && edit.attribute != "latency") {
+  if (!is_bandwidth && edit.attribute != "latency" && edit.attribute != "overhead") {
     throw ShapeError(fmt::format("unknown attribute {}, {}", quote(edit.attribute),
-                                 hint_for(edit.attribute, {"bandwidth", "latency"})));
+                                 hint_for(edit.attribute, {"bandwidth", "latency", "overhead"})));
   }
   for (const int index : links_of(shape, edit.what, edit.brackets)) {
     Link& link = shape.links[static_cast<std::size_t>(index)];
@@ -100,7 +100,8 @@ void edit_links(Shape& shape, const std::string& setting) {
       link.bandwidth_bytes_per_second =
           edited(link.bandwidth_bytes_per_second, edit.value, parse_bandwidth);
     } else {
-      link.latency_seconds = edited(link.latency_seconds, edit.value, parse_duration);
+      double& seconds = edit.attribute == "latency" ? link.latency_seconds : link.overhead_seconds;
+      seconds = edited(seconds, edit.value, parse_duration);
     }
   }
 }

@@ -16,6 +16,7 @@ bool is_edit(std::string_view setting);
 ///
 ///   links.CLASS.bandwidth=50%        all links of a class; if there is none, as links[CLASS]
 ///   links.CLASS.latency=2us          a value of each link, a percentage "50%", or a factor "2x"
+///   links.CLASS.overhead=1us         likewise
 ///   links[leaf1-spine0].latency=2x   one cable, or all that match a pattern: both directions
 ///   host[3].speed=0.5x               a host by number, a range "host[0-3]", or "host[*]"
 ///   host[3].reduction=10GBps         also send_overhead, receive_overhead, cores

@@ -136,7 +136,8 @@ void compare_routes(const Shape& shape, const std::vector<ProductDimension>& dim
   for (std::size_t pair = 0; pair < hosts * hosts; pair += stride) {
     const int from = static_cast<int>(pair / hosts), to = static_cast<int>(pair % hosts);
     if (from == to) continue;
-    if (is_near(shape.latency_seconds(from, to), copy.latency_seconds(from, to)) &&
+    if (is_near(shape.latency_seconds(from, to) - shape.overhead_seconds(shape.route(from, to)),
+                copy.latency_seconds(from, to)) &&
         is_near(shape.bandwidth_bytes_per_second(from, to),
                 copy.bandwidth_bytes_per_second(from, to))) {
       continue;

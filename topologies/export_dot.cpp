@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <queue>
@@ -44,6 +45,17 @@ std::string_view outline_of(Node::Kind kind) {
       break;
   }
   return "ellipse";
+}
+
+/// Layers for few nodes, of which the hosts have a row of their own; springs for more, which fill a
+/// page rather than a row that is much wider than high.
+std::string_view layout_of(const Shape& shape) {
+  constexpr std::size_t most_in_layers = 40;
+  const bool has_switches =
+      std::any_of(shape.nodes.begin(), shape.nodes.end(),
+                  [](const Node& node) { return node.kind == Node::Kind::fabric; });
+  if (!has_switches) return "neato";
+  return shape.nodes.size() > most_in_layers ? "fdp" : "dot";
 }
 
 /// By node, the machine that it is in, or -1: bridges and NICs are in that of the host that is
@@ -105,8 +117,12 @@ struct ClassStyle {
 };
 
 std::string figures_of(const Link& link) {
-  return fmt::format("{:.4g} GB/s, {:.4g} us", link.bandwidth_bytes_per_second / 1e9,
-                     link.latency_seconds * 1e6);
+  std::string text = fmt::format("{:.4g} GB/s, {:.4g} us", link.bandwidth_bytes_per_second / 1e9,
+                                 link.latency_seconds * 1e6);
+  if (link.overhead_seconds > 0.0) {
+    text += fmt::format(", {:.4g} us a message", link.overhead_seconds * 1e6);
+  }
+  return text;
 }
 
 std::map<std::string, ClassStyle> styles_of(const Shape& shape) {
@@ -156,10 +172,14 @@ void write_links(const Shape& shape, const std::map<std::string, ClassStyle>& st
 }  // namespace
 
 std::string export_dot(const Shape& shape) {
+  const std::string_view layout = layout_of(shape);
   std::string dot = fmt::format(
-      "graph {} {{\n  rankdir=BT; overlap=false; splines=true; sep=\"+8\"; fontsize=10;\n"
-      "  node [fontsize=10];\n  edge [fontsize=8];\n",
-      in_quotes(shape.name));
+      "graph {} {{\n  layout={}; rankdir=BT; nodesep=0.1; K=0.4; overlap={}; splines={}; "
+      "sep=\"+4\"; outputorder=edgesfirst; fontsize=10;\n"
+      "  node [fontsize=10, margin=\"0.04,0.02\", width=0.2, height=0.2, style=filled, "
+      "fillcolor=white];\n  edge [fontsize=8];\n",
+      in_quotes(shape.name), layout, layout == "neato" ? "false" : "prism",
+      layout == "fdp" ? "line" : "true");
   const std::map<std::string, ClassStyle> styles = styles_of(shape);
   write_nodes(shape, dot);
   write_links(shape, styles, dot);

@@ -19,6 +19,10 @@ std::vector<std::string> export_losses(const Shape& shape, ExportFormat format) 
         return host.send_overhead_seconds > 0.0 || host.receive_overhead_seconds > 0.0;
       },
       "overheads of messages");
+  const bool has_overheads =
+      std::any_of(shape.links.begin(), shape.links.end(),
+                  [](const Link& link) { return link.overhead_seconds > 0.0; });
+  if (has_overheads) losses.emplace_back("overheads of links");
   if (format == ExportFormat::astra) {
     lose_if_any([](const Host& host) { return host.cores != 1; }, "cores of hosts");
     lose_if_any([](const Host& host) { return host.speed != 1.0; }, "speeds of hosts");

@@ -113,7 +113,8 @@ int FabricBuilder::add_one_way(int from, int to, const LinkSpec& spec,
   link.from = from;
   link.to = to;
   link.bandwidth_bytes_per_second = spec.bandwidth_bytes_per_second;
-  link.latency_seconds = spec.latency_seconds + spec.overhead_seconds;
+  link.latency_seconds = spec.latency_seconds;
+  link.overhead_seconds = spec.overhead_seconds;
   fabric_.links.push_back(std::move(link));
   return static_cast<int>(fabric_.links.size()) - 1;
 }

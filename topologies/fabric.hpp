@@ -15,7 +15,7 @@ namespace tutti {
 struct LinkSpec {
   double bandwidth_bytes_per_second = 0.0;  ///< Per direction; of both together if shared.
   double latency_seconds = 0.0;
-  double overhead_seconds = 0.0;  ///< Per message; counts as latency.
+  double overhead_seconds = 0.0;  ///< See Link.
   bool shared = false;            ///< Both directions share the bandwidth (half duplex, a bus).
 };
 

@@ -59,14 +59,16 @@ const LinkSpec& link_of_level(const std::vector<LinkSpec>& links, std::size_t le
 LinkSpec half_of(const LinkSpec& spec) {
   LinkSpec half = spec;
   half.latency_seconds /= 2;
-  half.overhead_seconds /= 2;
   return half;
 }
 
 std::string shown_link(const LinkSpec& spec) {
-  return fmt::format("{:.6g} GB/s, {:.6g} us{}", spec.bandwidth_bytes_per_second / 1e9,
-                     (spec.latency_seconds + spec.overhead_seconds) * 1e6,
-                     spec.shared ? ", shared" : "");
+  std::string text = fmt::format("{:.6g} GB/s, {:.6g} us", spec.bandwidth_bytes_per_second / 1e9,
+                                 spec.latency_seconds * 1e6);
+  if (spec.overhead_seconds > 0.0) {
+    text += fmt::format(", {:.6g} us a message", spec.overhead_seconds * 1e6);
+  }
+  return spec.shared ? text + ", shared" : text;
 }
 
 std::string shown_links(const std::vector<LinkSpec>& specs) {

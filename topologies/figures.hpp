@@ -26,10 +26,11 @@ std::int64_t saturating_product(const std::vector<int>& figures);
 const LinkSpec& link_of_level(const std::vector<LinkSpec>& links, std::size_t level,
                               std::size_t levels);
 
-/// The same link with half the latency: two of them in a row are as long as it.
+/// The same link with half the latency: two of them in a row are as long as it. The overhead
+/// counts once on a route, so both have it.
 LinkSpec half_of(const LinkSpec& spec);
 
-/// "12.5 GB/s, 5 us".
+/// "12.5 GB/s, 5 us", then "1 us a message" and "shared" where that is so.
 std::string shown_link(const LinkSpec& spec);
 /// That of each, with "; " between different ones.
 std::string shown_links(const std::vector<LinkSpec>& specs);

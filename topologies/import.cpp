@@ -28,7 +28,7 @@ const Importer& importer_for(std::string_view text, const std::string& origin,
   const std::string reason =
       name.empty() ? fmt::format("looks like none of the formats that can be imported")
                    : fmt::format("there is no format {}", quote(name));
-  refuse_import(origin, 0, fmt::format("{}: {}", reason, listed()));
+  refuse_import(origin, {}, fmt::format("{}: {}", reason, listed()));
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ const std::vector<Importer>& importers() {
 Import import_topology(std::string_view text, const std::string& origin, std::string_view name) {
   if (text.size() > maximum_import_bytes) {
     refuse_import(
-        origin, 0,
+        origin, {},
         fmt::format("has {} bytes, expected at most {}", text.size(), maximum_import_bytes));
   }
   return importer_for(text, origin, name).import(text, origin);

@@ -6,7 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "topologies/shape.hpp"
+
 namespace tutti {
+
+/// What a format allows but no shape can say. Its own simulator may take the file as it is.
+class UnmodelledError : public ShapeError {
+ public:
+  using ShapeError::ShapeError;
+};
 
 /// What somebody should know about an import.
 struct ImportNote {

@@ -49,7 +49,7 @@ class AstraFile {
     Sources sources;
     root_ = parse_document(text, sources, sources.add(origin));
     if (root_.kind != DocumentNode::Kind::map) {
-      refuse_import(origin_, root_.mark.line, expected_keys());
+      refuse_import(origin_, place_of(root_), expected_keys());
     }
     check_keys();
   }
@@ -58,13 +58,13 @@ class AstraFile {
     const std::vector<const DocumentNode*> topology = values("topology");
     if (topology.size() > maximum_dimensions) {
       refuse_import(
-          origin_, root_.find("topology")->mark.line,
+          origin_, place_of(*root_.find("topology")),
           fmt::format("{} dimensions, expected at most {}", topology.size(), maximum_dimensions));
     }
     std::vector<ProductDimension> result;
     for (const std::string_view key : known_keys) {
       if (values(key).size() == topology.size()) continue;
-      refuse_import(origin_, root_.find(key)->mark.line,
+      refuse_import(origin_, place_of(*root_.find(key)),
                     fmt::format("{} has {} entries, expected {} as topology has", key,
                                 values(key).size(), topology.size()));
     }
@@ -77,6 +77,13 @@ class AstraFile {
   ImportNotes& notes() { return notes_; }
 
  private:
+  /// A key without a value ends where the next key begins.
+  static Place place_of(const DocumentNode& value) {
+    const bool is_empty = value.kind == DocumentNode::Kind::empty;
+    const Mark& mark = is_empty ? value.key_mark : value.mark;
+    return {mark.line, mark.column};
+  }
+
   static std::string expected_keys() {
     return fmt::format("expected the keys {}", fmt::join(known_keys, ", "));
   }
@@ -84,7 +91,16 @@ class AstraFile {
   void check_keys() {
     for (const std::string_view key : known_keys) {
       if (root_.find(key) != nullptr) continue;
-      refuse_import(origin_, 0, fmt::format("no key {}, {}", key, expected_keys()));
+      std::vector<std::string_view> given;
+      for (const DocumentNode& entry : root_.children) given.push_back(entry.key);
+      const std::string_view nearest = nearest_word(key, given);
+      const DocumentNode* const similar = nearest.empty() ? nullptr : root_.find(nearest);
+      refuse_import(
+          origin_,
+          similar == nullptr ? Place{} : Place{similar->key_mark.line, similar->key_mark.column},
+          fmt::format("no key {}{}, {}", key,
+                      nearest.empty() ? "" : fmt::format(" but {}", quote(nearest)),
+                      expected_keys()));
     }
     std::vector<std::string_view> seen;
     for (const DocumentNode& entry : root_.children) {
@@ -94,7 +110,8 @@ class AstraFile {
         continue;
       }
       if (std::find(seen.begin(), seen.end(), *known) != seen.end()) {
-        refuse_import(origin_, entry.key_mark.line, fmt::format("{} is given twice", *known));
+        refuse_import(origin_, {entry.key_mark.line, entry.key_mark.column},
+                      fmt::format("{} is given twice", *known));
       }
       seen.push_back(*known);
     }
@@ -107,14 +124,14 @@ class AstraFile {
     if (value.kind == DocumentNode::Kind::word) result.push_back(&value);
     for (const DocumentNode& each : value.children) result.push_back(&each);
     if (result.empty() || value.kind == DocumentNode::Kind::map) {
-      refuse_import(origin_, value.mark.line, fmt::format("{} is no list", key));
+      refuse_import(origin_, place_of(value), fmt::format("{} is no list", key));
     }
     return result;
   }
 
   [[noreturn]] void refuse(const DocumentNode& value, std::string_view key,
                            std::string_view expected) const {
-    refuse_import(origin_, value.mark.line,
+    refuse_import(origin_, place_of(value),
                   fmt::format("{}: found {}, expected {}", key, quote(value.text), expected));
   }
 
@@ -130,7 +147,13 @@ class AstraFile {
     const auto block = std::find_if(blocks.begin(), blocks.end(), [&](const Block& each) {
       return each.theirs == topology.text;
     });
-    if (block == blocks.end()) refuse(topology, "topology", "Ring, FullyConnected or Switch");
+    if (block == blocks.end()) {
+      const std::string_view nearest =
+          nearest_word(topology.text, {"Ring", "FullyConnected", "Switch"});
+      refuse(topology, "topology",
+             fmt::format("Ring, FullyConnected or Switch{}",
+                         nearest.empty() ? "" : fmt::format("; {} is nearest", quote(nearest))));
+    }
     const DocumentNode& count = *values("npus_count")[index];
     const std::optional<std::int64_t> size = whole_number(count.text);
     if (!size || *size < 1 || *size > maximum_hosts) {
@@ -149,7 +172,7 @@ class AstraFile {
   void check_link(std::size_t index, ProductDimension& dimension) {
     const int line = values("bandwidth")[index]->mark.line;
     if (!std::isfinite(dimension.link.bandwidth_bytes_per_second)) {
-      refuse_import(origin_, line, "bandwidth: out of range");
+      refuse_import(origin_, place_of(*values("bandwidth")[index]), "bandwidth: out of range");
     }
     note_odd_link(line, dimension.link, notes_);
     if (dimension.kind != Kind::switched) return;
@@ -182,7 +205,7 @@ void check_size(const std::string& origin, const std::vector<ProductDimension>& 
       cables <= static_cast<double>(maximum_import_cables)) {
     return;
   }
-  refuse_import(origin, 0,
+  refuse_import(origin, {},
                 fmt::format("{:.6g} hosts with {:.6g} cables, expected at most {} and {}", hosts,
                             cables, maximum_import_nodes, maximum_import_cables));
 }

@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::int64_t most_tiers = 3;
 
+const std::vector<std::string_view> keys_of_tier = {
+    "downlink_speed_gbps", "radix_down",     "radix_up", "bundle",    "downlink_latency_ns",
+    "switch_latency_ns",   "oversubscribed", "queue_up", "queue_down"};
+
 /// What a tier of switches is like, from the hosts up; lines for errors.
 struct Tier {
   int line = 0;
@@ -40,10 +44,12 @@ class HtsimFile {
  public:
   HtsimFile(std::string_view text, const std::string& origin) : origin_(origin) {
     for (LineReader reader(text); reader.next();) {
-      line_ = reader.number();
       const std::string_view line = reader.line();
       const std::vector<std::string_view> words = words_of(line.substr(0, line.find('#')));
-      if (!words.empty()) read(words);
+      if (words.empty()) continue;
+      key_place_ = reader.place_of(words[0]);
+      value_place_ = words.size() < 2 ? key_place_ : reader.place_of(words[1]);
+      read(words);
     }
     check_complete();
   }
@@ -53,7 +59,7 @@ class HtsimFile {
     const std::int64_t pods = divided(nodes_, pod_, 0, "nodes", "podsize");
     std::vector<std::int64_t> down = {tiers_[0].radix_down, tors};
     if (tiers_.size() == 2 && pods > 1) {
-      refuse_import(origin_, 0,
+      refuse_import(origin_, {},
                     fmt::format("{} pods of 2 tiers do not reach each other, expected podsize {}",
                                 pods, nodes_));
     }
@@ -67,15 +73,20 @@ class HtsimFile {
   ImportNotes& notes() { return notes_; }
 
  private:
-  [[noreturn]] void refuse(std::string_view reason) const { refuse_import(origin_, line_, reason); }
+  [[noreturn]] void refuse_key(std::string_view reason) const {
+    refuse_import(origin_, key_place_, reason);
+  }
+  [[noreturn]] void refuse_value(std::string_view reason) const {
+    refuse_import(origin_, value_place_, reason);
+  }
 
   void read(const std::vector<std::string_view>& words) {
     const std::string key = lower(words[0]);
     if (words.size() != 2) {
-      refuse(fmt::format("{} has {} values, expected one", quote(key), words.size() - 1));
+      refuse_key(fmt::format("{} has {} values, expected one", quote(key), words.size() - 1));
     }
     if (key != "tier" && !seen_.insert({tiers_.size(), key}).second) {
-      refuse(fmt::format("{} is given twice", quote(key)));
+      refuse_key(fmt::format("{} is given twice", quote(key)));
     }
     if (key == "nodes") {
       nodes_ = count(key, words[1], maximum_import_nodes);
@@ -83,11 +94,12 @@ class HtsimFile {
       pod_ = count(key, words[1], maximum_import_nodes);
     } else if (key == "tiers") {
       tier_count_ = count(key, words[1], most_tiers);
-      if (tier_count_ < 2) refuse("tiers: found 1, expected 2 or 3");
+      if (tier_count_ < 2) refuse_value("tiers: found 1, expected 2 or 3");
     } else if (key == "tier") {
       begin_tier(words[1]);
     } else if (tiers_.empty()) {
-      refuse(fmt::format("found {}, expected nodes, tiers, podsize or tier", quote(key)));
+      refuse_key(fmt::format("found {}, {}", quote(key),
+                             hint_for(key, {"nodes", "tiers", "podsize", "tier"})));
     } else {
       read_of_tier(key, words[1]);
     }
@@ -96,17 +108,17 @@ class HtsimFile {
   void begin_tier(std::string_view word) {
     if (whole_number(word) != static_cast<std::int64_t>(tiers_.size()) ||
         tiers_.size() == most_tiers) {
-      refuse(fmt::format("tier: found {}, expected {}, in order from 0 to at most 2", quote(word),
-                         tiers_.size()));
+      refuse_value(fmt::format("tier: found {}, expected {}, in order from 0 to at most 2",
+                               quote(word), tiers_.size()));
     }
-    tiers_.emplace_back().line = line_;
+    tiers_.emplace_back().line = key_place_.line;
   }
 
   void read_of_tier(const std::string& key, std::string_view word) {
     Tier& tier = tiers_.back();
     if (key == "downlink_speed_gbps") {
       tier.downlink_gbps = number(key, word);
-      if (tier.downlink_gbps == 0.0) refuse(fmt::format("{}: zero", key));
+      if (tier.downlink_gbps == 0.0) refuse_value(fmt::format("{}: zero", key));
     } else if (key == "radix_down") {
       tier.radix_down = count(key, word, maximum_import_nodes);
     } else if (key == "radix_up") {
@@ -120,19 +132,16 @@ class HtsimFile {
     } else if (key == "oversubscribed") {
       tier.oversubscribed = number(key, word);
     } else if (key == "queue_up" || key == "queue_down") {
-      notes_.ignored(line_, "the sizes of queues");
+      notes_.ignored(key_place_.line, "the sizes of queues");
     } else {
-      refuse(
-          fmt::format("found {}, expected a key of a tier such as downlink_speed_gbps, "
-                      "radix_down, radix_up, bundle, downlink_latency_ns or switch_latency_ns",
-                      quote(key)));
+      refuse_key(fmt::format("found {}, {}", quote(key), hint_for(key, keys_of_tier)));
     }
   }
 
   std::int64_t count(std::string_view key, std::string_view word, std::int64_t most) const {
     const std::optional<std::int64_t> found = whole_number(word);
     if (found && *found >= 1 && *found <= most) return *found;
-    refuse(
+    refuse_value(
         fmt::format("{}: found {}, expected a whole number from 1 to {}", key, quote(word), most));
   }
 
@@ -140,18 +149,18 @@ class HtsimFile {
     constexpr double most = 1e15;
     const std::optional<double> found = decimal_number(word);
     if (found && *found >= 0.0 && *found <= most) return *found;
-    refuse(fmt::format("{}: found {}, expected a number from 0", key, quote(word)));
+    refuse_value(fmt::format("{}: found {}, expected a number from 0", key, quote(word)));
   }
 
   void check_complete() {
     const auto require = [&](bool holds, int line, std::string_view key) {
-      if (!holds) refuse_import(origin_, line, fmt::format("no key {}", key));
+      if (!holds) refuse_import(origin_, {line}, fmt::format("no key {}", key));
     };
     require(nodes_ > 0, 0, "nodes");
     require(tier_count_ > 0, 0, "tiers");
     require(pod_ > 0, 0, "podsize");
     if (tiers_.size() != static_cast<std::size_t>(tier_count_)) {
-      refuse_import(origin_, 0,
+      refuse_import(origin_, {},
                     fmt::format("{} tiers are described, expected {}", tiers_.size(), tier_count_));
     }
     for (std::size_t index = 0; index < tiers_.size(); ++index) {
@@ -166,14 +175,14 @@ class HtsimFile {
       tier.downlink_latency_ns = 1000.0;
     }
     if (tiers_[0].bundle != 1) {
-      refuse_import(origin_, tiers_[0].line, "hosts with a bundle of links, expected bundle 1");
+      refuse_import(origin_, {tiers_[0].line}, "hosts with a bundle of links, expected bundle 1");
     }
   }
 
   std::int64_t divided(std::int64_t whole, std::int64_t part, std::size_t tier,
                        std::string_view whole_key, std::string_view part_key) const {
     if (whole % part == 0) return whole / part;
-    refuse_import(origin_, tiers_[tier].line,
+    refuse_import(origin_, {tiers_[tier].line},
                   fmt::format("{} {} is no multiple of {} {}", whole_key, whole, part_key, part));
   }
 
@@ -185,7 +194,7 @@ class HtsimFile {
       up = divided(tiers_[level - 1].radix_up, tier.bundle, level, "radix_up", "bundle");
       const std::int64_t expected = down[level] * tier.bundle;
       if (tier.radix_down != expected) {
-        refuse_import(origin_, tier.line,
+        refuse_import(origin_, {tier.line},
                       fmt::format("radix_down {}, expected {} for {} switches below with bundles "
                                   "of {}",
                                   tier.radix_down, expected, down[level], tier.bundle));
@@ -199,8 +208,8 @@ class HtsimFile {
     link.bandwidth_bytes_per_second = tier.downlink_gbps * 1e9 / 8;
     // A way up and down crosses the topmost switch once and those below it twice.
     const double below_ns = level > 0 ? tiers_[level - 1].switch_latency_ns : 0.0;
-    link.latency_seconds = tier.downlink_latency_ns / 1e9;
-    link.overhead_seconds = (tier.switch_latency_ns + below_ns) / 2e9;
+    link.latency_seconds =
+        tier.downlink_latency_ns / 1e9 + (tier.switch_latency_ns + below_ns) / 2e9;
     note_odd_link(tier.line, link, notes_);
     spec.links.push_back(link);
   }
@@ -227,12 +236,13 @@ class HtsimFile {
       nodes_below *= static_cast<double>(spec.up[level]) / spec.down[level];
     }
     if (cables <= static_cast<double>(maximum_import_cables)) return;
-    refuse_import(origin_, 0,
+    refuse_import(origin_, {},
                   fmt::format("{:.6g} cables, expected at most {}", cables, maximum_import_cables));
   }
 
   std::string origin_;
-  int line_ = 0;
+  Place key_place_;  ///< Of the line that is read.
+  Place value_place_;
   std::int64_t nodes_ = 0;
   std::int64_t pod_ = 0;
   std::int64_t tier_count_ = 0;

@@ -118,7 +118,7 @@ std::vector<Object> read_objects(const XmlText& text, pugi::xml_node element,
     Object object =
         is_mixed ? known.find(std::string(word.substr(0, colon)), "gp", word.substr(colon + 1))
                  : known.find(type, indexing, word);
-    check_import_name(text.origin(), text.line_of(element), object.name);
+    text.check_name(element, "indexes", object.name);
     if (!names.insert(object.name).second) {
       text.refuse(element, fmt::format("two objects are named {}", quote(object.name)));
     }
@@ -140,8 +140,9 @@ Matrix read_matrix(const XmlText& text, pugi::xml_node element, const Objects& k
   matrix.objects = read_objects(text, element, known);
   const std::size_t count = matrix.objects.size();
   if (element.attribute("nbobjs").as_ullong() != count) {
-    text.refuse(element, fmt::format("{} but there are {} indexes",
-                                     shown_attribute(element, "nbobjs"), count));
+    text.refuse(
+        element, "nbobjs",
+        fmt::format("{} but there are {} indexes", shown_attribute(element, "nbobjs"), count));
   }
   for (const std::string_view word : words_of(element, "u64values")) {
     double value = 0.0;
@@ -350,7 +351,7 @@ Import import(std::string_view text, const std::string& origin) {
   notes.ignored(0, "all other objects: caches, cores, the PCI tree");
   const bool has_host = std::any_of(graph.nodes.begin(), graph.nodes.end(),
                                     [](const GraphSpec::GraphNode& node) { return node.is_host; });
-  if (!has_host) refuse_import(origin, matrix.line, "the matrix has no device but switches");
+  if (!has_host) refuse_import(origin, {matrix.line}, "the matrix has no device but switches");
   check_import_size(origin, graph);
   check_import_ways(origin, graph);
   return make_import("hwloc XML", origin, notes, yaml_graph(graph));

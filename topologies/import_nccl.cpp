@@ -166,7 +166,7 @@ class Graph {
     }
     constexpr std::size_t most_cpus = 256;
     if (cpus.size() > most_cpus) {
-      refuse_import(origin_, cpus[most_cpus]->line, fmt::format("more than {} CPUs", most_cpus));
+      refuse_import(origin_, {cpus[most_cpus]->line}, fmt::format("more than {} CPUs", most_cpus));
     }
     for (std::size_t first = 0; first < cpus.size(); ++first) {
       for (std::size_t second = first + 1; second < cpus.size(); ++second) {

@@ -60,7 +60,7 @@ inline constexpr double largest_port_bandwidth = 200e9;
 inline constexpr double nvlink_latency_seconds = 0.6e-6;
 inline constexpr double pcie_latency_seconds = 0.5e-6;
 
-/// Reads the whole text, notes what is suspicious. Throws ShapeError "ORIGIN:LINE: what".
+/// Reads the whole text, notes what is suspicious. Throws ShapeError "ORIGIN:LINE:COLUMN: what".
 NcclTopology read_nccl(const XmlText& text, ImportNotes& notes);
 
 /// The topology as a `machine`; nothing where it is too irregular for that.

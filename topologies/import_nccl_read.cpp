@@ -103,7 +103,7 @@ class Reader {
 
   int add(NcclDevice device) {
     if (topology_.devices.size() == maximum_import_nodes) {
-      refuse_import(text_.origin(), device.line,
+      refuse_import(text_.origin(), {device.line},
                     fmt::format("more than {} devices", maximum_import_nodes));
     }
     device.name = unique(std::move(device.name));
@@ -112,7 +112,8 @@ class Reader {
   }
 
   std::string unique(std::string name) {
-    check_import_name(text_.origin(), 0, name);
+    const std::string fault = fault_of_import_name(name);
+    if (!fault.empty()) refuse_import(text_.origin(), {}, fault);
     int& times = names_[name];
     ++times;
     return times == 1 ? name : unique(fmt::format("{}#{}", name, times));

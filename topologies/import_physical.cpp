@@ -69,7 +69,16 @@ class PhysicalFile {
   enum class Part : char { host, nvswitch, switched };
 
   [[noreturn]] void refuse(std::string_view reason) const {
-    refuse_import(origin_, line(), reason);
+    refuse_import(origin_, line_place(), reason);
+  }
+  [[noreturn]] void refuse(std::string_view word, std::string_view reason) const {
+    refuse_import(origin_, lines_.place_of(word), reason);
+  }
+
+  /// Of the first word of the line.
+  Place line_place() const {
+    const std::vector<std::string_view> words = words_of(lines_.line());
+    return words.empty() ? Place{line()} : lines_.place_of(words[0]);
   }
 
   /// The words of the next line that has any; none at the end.
@@ -127,7 +136,8 @@ class PhysicalFile {
       const std::vector<std::string_view> words = next_words();
       if (words.empty()) refuse(fmt::format("the end, expected {} more switches", all - read));
       for (const std::string_view word : words) {
-        if (read == all) refuse(fmt::format("found {}, expected {} switches", quote(word), all));
+        if (read == all)
+          refuse(word, fmt::format("found {}, expected {} switches", quote(word), all));
         Part& part = parts_[node(word, "the number of a switch")];
         if (part != Part::host) {
           notes_.suspicious(line(), fmt::format("the switch {} comes twice", quote(word)));
@@ -151,8 +161,8 @@ class PhysicalFile {
   std::size_t node(std::string_view word, std::string_view expected) const {
     const std::optional<std::int64_t> number = whole_number(word);
     if (number && *number < header_.nodes) return static_cast<std::size_t>(*number);
-    refuse(fmt::format("found {}, expected {} from 0 to {}", quote(word), expected,
-                       header_.nodes - 1));
+    refuse(word, fmt::format("found {}, expected {} from 0 to {}", quote(word), expected,
+                             header_.nodes - 1));
   }
 
   void read_links() {
@@ -177,11 +187,13 @@ class PhysicalFile {
     const std::size_t from = node(words[0], "the number of a node");
     const std::size_t to = node(words[1], "the number of a node");
     GraphSpec::GraphCable cable;
-    cable.spec.bandwidth_bytes_per_second = ns3_bandwidth(origin_, line(), words[2], notes_);
-    cable.spec.latency_seconds = ns3_duration(origin_, line(), words[3], notes_);
+    cable.spec.bandwidth_bytes_per_second =
+        ns3_bandwidth(origin_, lines_.place_of(words[2]), words[2], notes_);
+    cable.spec.latency_seconds = ns3_duration(origin_, lines_.place_of(words[3]), words[3], notes_);
     note_odd_link(line(), cable.spec, notes_);
     const std::optional<double> error_rate = decimal_number(words[4]);
-    if (!error_rate) refuse(fmt::format("found {}, expected an error rate", quote(words[4])));
+    if (!error_rate)
+      refuse(words[4], fmt::format("found {}, expected an error rate", quote(words[4])));
     if (*error_rate != 0.0) notes_.ignored(line(), "error rates other than 0");
     if (from == to) {
       notes_.suspicious(line(), fmt::format("a link from node {} to itself, left out", from));
@@ -231,7 +243,7 @@ class PhysicalFile {
       if (connected_with(index) == connected_with(first)) {
         connected.push_back(graph_.nodes[index]);
       } else if (parts_[index] == Part::host) {
-        refuse_import(origin_, 0,
+        refuse_import(origin_, {},
                       fmt::format("no links lead from host {} to host {}", first, index));
       } else {
         notes_.ignored(0, "switches that no host reaches");

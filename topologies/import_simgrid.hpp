@@ -75,6 +75,7 @@ struct SimCluster {
   HostSpec host;
   std::vector<std::vector<int>> parameters;  ///< topo_parameters, by its semicolons and commas.
   int line = 0;
+  Place parameters_place = {};  ///< Of topo_parameters.
 
   std::size_t size() const { return numbers.size(); }
   std::string host_name(std::size_t index) const {
@@ -108,9 +109,19 @@ struct SimPlatform {
   std::optional<SimCluster> only_cluster;  ///< Where the platform is one cluster and nothing else.
 };
 
-/// Reads the whole text. Throws ShapeError "ORIGIN:LINE: what" for what SimGrid would refuse and
-/// what cannot be imported. A platform that is only one cluster is not expanded.
+/// Reads the whole text. Throws ShapeError "ORIGIN:LINE:COLUMN: what" for what SimGrid would refuse
+/// and what cannot be imported. A platform that is only one cluster is not expanded.
 SimPlatform read_simgrid(const XmlText& text, ImportNotes& notes);
+
+/// Throws as XmlText::refuse() for the first attribute of the element, or of what is in it, that
+/// SimGrid does not know, with the one that was probably meant.
+void check_simgrid_attributes(const XmlText& text, pugi::xml_node element);
+
+/// Refuses an element where it has no meaning.
+[[noreturn]] void refuse_simgrid_element(const XmlText& text, pugi::xml_node element);
+
+/// Notes all that a <config> sets.
+void note_simgrid_config(const XmlText& text, pugi::xml_node config, ImportNotes& notes);
 
 /// The attributes of a <cluster> element.
 SimCluster read_simgrid_cluster(const XmlText& text, pugi::xml_node element, ImportNotes& notes);

@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void refuse_parameters(const SimCluster& cluster, const std::string& origin,
                                     std::string_view expected) {
-  refuse_import(origin, cluster.line,
+  refuse_import(origin, cluster.parameters_place,
                 fmt::format("<cluster>: topo_parameters of {} do not fit, expected {}",
                             quote(cluster.name), expected));
 }
@@ -25,7 +25,7 @@ void check_hosts(const SimCluster& cluster, const std::string& origin,
   double product = 1.0;
   for (const int factor : factors) product *= factor;
   if (product == static_cast<double>(cluster.size())) return;
-  refuse_import(origin, cluster.line,
+  refuse_import(origin, cluster.parameters_place,
                 fmt::format("<cluster>: the radical of {} has {} hosts but its topo_parameters "
                             "have {}",
                             quote(cluster.name), cluster.size(), product));
@@ -56,7 +56,7 @@ FatTreeSpec fat_tree_spec(const SimCluster& cluster, const std::string& origin) 
     const double cables = below * given[2][level] * given[3][level];
     below = below * given[2][level] / given[1][level];
     if (std::max(cables, below) <= maximum_hosts) continue;
-    refuse_import(origin, cluster.line,
+    refuse_import(origin, cluster.parameters_place,
                   fmt::format("<cluster>: topo_parameters of {} give more than {} links",
                               quote(cluster.name), maximum_hosts));
   }
@@ -105,7 +105,7 @@ class Dragonfly {
     // Limits the cables of all-to-all connections before they are made.
     const double pairs = 0.5 * groups_ * chassis_ * routers_ * (routers_ + chassis_);
     if (pairs > static_cast<double>(maximum_import_cables)) {
-      refuse_import(origin, cluster_.line,
+      refuse_import(origin, cluster_.parameters_place,
                     fmt::format("more than {} links", maximum_import_cables));
     }
     connect_chassis();
@@ -280,7 +280,7 @@ std::optional<std::string> simgrid_cluster_yaml(const SimCluster& cluster,
 GraphSpec simgrid_cluster_graph(const SimCluster& cluster, const std::string& origin,
                                 ImportNotes& notes) {
   if (cluster.size() > maximum_import_nodes) {
-    refuse_import(origin, cluster.line, fmt::format("more than {} hosts", maximum_import_nodes));
+    refuse_import(origin, {cluster.line}, fmt::format("more than {} hosts", maximum_import_nodes));
   }
   SimCluster fitting = cluster;
   fitting.link.spec = host_link(cluster, notes);

@@ -15,6 +15,9 @@ namespace {
 /// More links than this on all routes together are refused.
 constexpr std::size_t maximum_steps = std::size_t{1} << 20;
 
+/// As many names are compared with one that does not exist.
+constexpr std::size_t most_compared = 2000;
+
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -29,6 +32,7 @@ class Reader {
 
   SimPlatform read() {
     check_version();
+    check_simgrid_attributes(text_, text_.root());
     const pugi::xml_node outermost = find_outermost();
     if (const pugi::xml_node cluster = only_cluster(outermost)) {
       platform_.only_cluster = read_simgrid_cluster(text_, cluster, notes_);
@@ -45,9 +49,10 @@ class Reader {
     const pugi::xml_node root = text_.root();
     platform_.version = text_.optional(root, "version");
     if (is_one_of(platform_.version, {"4", "4.0", "4.1"})) return;
-    text_.refuse(root, fmt::format("{}, expected 4.0 or 4.1: bring the file up to date with "
-                                   "simgrid_update_xml",
-                                   shown_attribute(root, "version")));
+    text_.refuse(root, "version",
+                 fmt::format("{}, expected 4.0 or 4.1: bring the file up to date with "
+                             "simgrid_update_xml",
+                             shown_attribute(root, "version")));
   }
 
   /// The one zone or cluster of the platform; what else there may be is noted.
@@ -56,32 +61,16 @@ class Reader {
     for (const pugi::xml_node element : text_.root().children()) {
       const std::string_view name = element.name();
       if (name == "config") {
-        note_config(element);
+        note_simgrid_config(text_, element, notes_);
       } else if (is_zone(name) || name == "cluster") {
         if (outermost) text_.refuse(element, "is a second outermost zone, expected one");
         outermost = element;
       } else if (!note_useless(element)) {
-        refuse_unknown(element);
+        refuse_simgrid_element(text_, element);
       }
     }
     if (!outermost) text_.refuse(text_.root(), "has no zone, expected one");
     return outermost;
-  }
-
-  void note_config(pugi::xml_node config) {
-    for (const pugi::xml_node property : config.children("prop")) {
-      const std::string key = text_.optional(property, "id");
-      const std::string text = fmt::format("<config> sets {} to {}, which is not taken over",
-                                           quote(key), quote(text_.optional(property, "value")));
-      const bool changes_times = key.starts_with("network/") || key.starts_with("smpi/") ||
-                                 key.starts_with("host/model") || key.starts_with("cpu/");
-      if (changes_times) {
-        notes_.suspicious(text_.line_of(property),
-                          text + ": it changes the model, so SimGrid's times will differ");
-      } else {
-        notes_.ignored(text_.line_of(property), text);
-      }
-    }
   }
 
   /// Whether the element is one that says nothing about the network's shape.
@@ -101,19 +90,6 @@ class Reader {
       return true;
     }
     return false;
-  }
-
-  [[noreturn]] void refuse_unknown(pugi::xml_node element) {
-    const std::string_view name = element.name();
-    if (name == "include") {
-      text_.refuse(element, "other files are not read, expected their content in its place");
-    }
-    static const std::vector<std::string_view> known = {
-        "zone",    "host",        "router",          "link",     "route", "zoneRoute",
-        "cluster", "bypassRoute", "bypassZoneRoute", "backbone", "peer",  "cabinet",
-        "config",  "trace",       "trace_connect",   "prop",     "AS",    "ASroute",
-        "actor",   "host_link"};
-    text_.refuse(element, fmt::format("is not known here, {}", hint_for(name, known)));
   }
 
   /// The cluster that is all there is, inside any number of zones.
@@ -142,13 +118,13 @@ class Reader {
   }
 
   int add_point(pugi::xml_node element, const std::string& name, SimPoint::Kind kind, int parent) {
-    const int line = text_.line_of(element);
-    check_import_name(text_.origin(), line, name);
+    text_.check_name(element, "id", name);
     const int index = static_cast<int>(platform_.points.size());
     if (!platform_.point_names.emplace(name, index).second) {
-      text_.refuse(element, fmt::format("the id {} is already that of another host, router or "
-                                        "zone, expected a new one",
-                                        quote(name)));
+      text_.refuse(element, "id",
+                   fmt::format("the id {} is already that of another host, router or "
+                               "zone, expected a new one",
+                               quote(name)));
     }
     if (platform_.points.size() == maximum_import_nodes) {
       text_.refuse(element, fmt::format("more than {} hosts and routers", maximum_import_nodes));
@@ -180,9 +156,19 @@ class Reader {
                         "routing=\"Vivaldi\": latencies by coordinates are left out");
       return SimZone::Kind::cluster;
     }
-    text_.refuse(element, fmt::format("{} cannot be imported, expected Full, Floyd, Dijkstra, "
-                                      "DijkstraCache, Cluster, Vivaldi or None",
-                                      shown_attribute(element, "routing")));
+    if (routing == "Wifi") {
+      throw UnmodelledError(located_import(
+          text_.origin(), text_.place_of(element, "routing"),
+          fmt::format("<{}>: 'routing' is 'Wifi': wireless zones cannot be imported, but simulated "
+                      "by SimGrid as they are",
+                      element.name())));
+    }
+    text_.refuse(element, "routing",
+                 fmt::format("{} cannot be imported, expected Full, Floyd, Dijkstra, "
+                             "DijkstraCache, Cluster, Vivaldi or None{}",
+                             shown_attribute(element, "routing"),
+                             did_you_mean(routing, {"Full", "None", "Floyd", "Dijkstra",
+                                                    "DijkstraCache", "Cluster", "Vivaldi"})));
   }
 
   void read_zone(pugi::xml_node element, int parent) {
@@ -215,7 +201,7 @@ class Reader {
                                 "bypassASroute"})) {
       read_route(element, parent);
     } else if (!note_useless(element)) {
-      refuse_unknown(element);
+      refuse_simgrid_element(text_, element);
     }
   }
 
@@ -243,7 +229,7 @@ class Reader {
   }
 
   int add_link(pugi::xml_node element, SimLink link) {
-    check_import_name(text_.origin(), text_.line_of(element), link.name);
+    text_.check_name(element, "id", link.name);
     const int index = static_cast<int>(platform_.links.size());
     const auto [earlier, added] = platform_.link_names.emplace(link.name, index);
     if (!added) {
@@ -277,7 +263,17 @@ class Reader {
     return add_link(element, std::move(link));
   }
 
-  SimStep step_of(pugi::xml_node element, const std::string& name, std::string_view direction) {
+  std::string similar_link(std::string_view name) const {
+    std::vector<std::string_view> names;
+    for (const SimLink& link : platform_.links) {
+      if (names.size() < most_compared) names.push_back(link.name);
+    }
+    return did_you_mean(name, names);
+  }
+
+  /// The link that an attribute names.
+  SimStep step_of(pugi::xml_node element, const char* attribute, std::string_view direction) {
+    const std::string name = text_.required(element, attribute);
     auto found = platform_.link_names.find(name);
     SimStep step;
     if (found == platform_.link_names.end() && direction.empty()) {
@@ -290,7 +286,9 @@ class Reader {
       }
     }
     if (found == platform_.link_names.end()) {
-      text_.refuse(element, fmt::format("there is no link {} before this line", quote(name)));
+      text_.refuse(
+          element, attribute,
+          fmt::format("there is no link {} before this line{}", quote(name), similar_link(name)));
     }
     step.link = found->second;
     const bool is_split =
@@ -309,10 +307,11 @@ class Reader {
     SimSpoke spoke;
     spoke.point = point_of(element, "id");
     if (platform_.points[static_cast<std::size_t>(spoke.point)].kind != SimPoint::Kind::host) {
-      text_.refuse(element, fmt::format("{}, which is no host", shown_attribute(element, "id")));
+      text_.refuse(element, "id",
+                   fmt::format("{}, which is no host", shown_attribute(element, "id")));
     }
-    spoke.up = step_of(element, text_.required(element, "up"), "");
-    spoke.down = step_of(element, text_.required(element, "down"), "");
+    spoke.up = step_of(element, "up", "");
+    spoke.down = step_of(element, "down", "");
     const auto same = [&](const SimSpoke& other) { return other.point == spoke.point; };
     if (!zone(parent).spokes.empty() && same(zone(parent).spokes.back())) {
       text_.refuse(element, "a second one for the same host");
@@ -384,14 +383,10 @@ class Reader {
     if (found != platform_.point_names.end()) return found->second;
     std::vector<std::string_view> names;
     for (const SimPoint& point : platform_.points) names.push_back(point.name);
-    constexpr std::size_t most_compared = 2000;
     names.resize(std::min(names.size(), most_compared));
-    const std::string_view nearest = nearest_word(name, names);
-    text_.refuse(
-        element,
-        fmt::format("{}: there is no host, router or zone of this name before this line{}",
-                    shown_attribute(element, attribute),
-                    nearest.empty() ? "" : fmt::format(", did you mean {}?", quote(nearest))));
+    text_.refuse(element, attribute,
+                 fmt::format("{}: there is no host, router or zone of this name before this line{}",
+                             shown_attribute(element, attribute), did_you_mean(name, names)));
   }
 
   bool is_zone_point(int point) const {
@@ -413,12 +408,13 @@ class Reader {
     if (!is_zone_point(point)) return point;
     const int gateway = point_of(element, attribute);
     if (is_zone_point(gateway)) {
-      text_.refuse(element, fmt::format("{}, which is a zone, expected a host or router",
-                                        shown_attribute(element, attribute)));
+      text_.refuse(element, attribute,
+                   fmt::format("{}, which is a zone, expected a host or router",
+                               shown_attribute(element, attribute)));
     }
     if (!is_inside(gateway, point)) {
       text_.refuse(
-          element,
+          element, attribute,
           fmt::format("{}, which is not in the zone {}", shown_attribute(element, attribute),
                       quote(platform_.points[static_cast<std::size_t>(point)].name)));
     }
@@ -429,7 +425,7 @@ class Reader {
     const std::string value = text_.optional(element, "symmetrical", "YES");
     if (is_one_of(value, {"YES", "yes"})) return true;
     if (is_one_of(value, {"NO", "no"})) return false;
-    text_.refuse(element,
+    text_.refuse(element, "symmetrical",
                  fmt::format("{}, expected YES or NO", shown_attribute(element, "symmetrical")));
   }
 
@@ -442,14 +438,15 @@ class Reader {
     route.gateway_to = gateway_of(element, "gw_dst", route.to);
     route.symmetrical = !bypass && is_symmetrical(element);
     for (const pugi::xml_node child : element.children()) {
-      if (std::string_view(child.name()) != "link_ctn") refuse_unknown(child);
+      if (std::string_view(child.name()) != "link_ctn") refuse_simgrid_element(text_, child);
       std::string direction = text_.optional(child, "direction");
       if (direction == "NONE") direction.clear();
       if (!is_one_of(direction, {"", "UP", "DOWN"})) {
-        text_.refuse(child, fmt::format("{}, expected UP, DOWN or NONE",
-                                        shown_attribute(child, "direction")));
+        text_.refuse(
+            child, "direction",
+            fmt::format("{}, expected UP, DOWN or NONE", shown_attribute(child, "direction")));
       }
-      route.steps.push_back(step_of(child, text_.required(child, "id"), direction));
+      route.steps.push_back(step_of(child, "id", direction));
       if (++platform_.steps > maximum_steps) {
         text_.refuse(child, fmt::format("more than {} links on all routes", maximum_steps));
       }

@@ -69,7 +69,7 @@ double latency_of(const std::string& text) {
 
 [[noreturn]] void refuse_attribute(const XmlText& text, pugi::xml_node element,
                                    const char* attribute, std::string_view what) {
-  text.refuse(element, fmt::format("{}: {}", attribute, what));
+  text.refuse(element, attribute, fmt::format("{}: {}", attribute, what));
 }
 
 /// A number alone, where that is what the attribute holds.
@@ -148,8 +148,10 @@ SimCluster::Kind kind_of(const XmlText& text, pugi::xml_node element) {
   if (kind == "TORUS") return SimCluster::Kind::torus;
   if (kind == "FAT_TREE") return SimCluster::Kind::fat_tree;
   if (kind == "DRAGONFLY") return SimCluster::Kind::dragonfly;
-  text.refuse(element, fmt::format("{}, expected FLAT, TORUS, FAT_TREE or DRAGONFLY",
-                                   shown_attribute(element, "topology")));
+  text.refuse(element, "topology",
+              fmt::format("{}, {}", shown_attribute(element, "topology"),
+                          hint_for(text.optional(element, "topology"),
+                                   {"FLAT", "TORUS", "FAT_TREE", "DRAGONFLY"})));
 }
 
 bool is_given(pugi::xml_node element, const char* attribute) {
@@ -242,8 +244,10 @@ SimSharing read_simgrid_sharing(const XmlText& text, pugi::xml_node element, con
   if (value == "SHARED") return SimSharing::shared;
   if (value == "SPLITDUPLEX" || value == "FULLDUPLEX") return SimSharing::split_duplex;
   if (value == "FATPIPE") return SimSharing::fat_pipe;
-  text.refuse(element, fmt::format("{}, expected SHARED, SPLITDUPLEX or FATPIPE",
-                                   shown_attribute(element, attribute)));
+  text.refuse(element, attribute,
+              fmt::format("{}, {}", shown_attribute(element, attribute),
+                          hint_for(text.optional(element, attribute),
+                                   {"SHARED", "SPLITDUPLEX", "FATPIPE"})));
 }
 
 std::vector<int> read_simgrid_radical(const XmlText& text, pugi::xml_node element) {
@@ -258,12 +262,13 @@ std::vector<int> read_simgrid_radical(const XmlText& text, pugi::xml_node elemen
 SimCluster read_simgrid_cluster(const XmlText& text, pugi::xml_node element, ImportNotes& notes) {
   SimCluster cluster;
   cluster.line = text.line_of(element);
+  cluster.parameters_place = text.place_of(element, "topo_parameters");
   cluster.name = text.required(element, "id");
-  check_import_name(text.origin(), cluster.line, cluster.name);
+  text.check_name(element, "id", cluster.name);
   cluster.kind = kind_of(text, element);
   cluster.prefix = text.optional(element, "prefix");
   cluster.suffix = text.optional(element, "suffix");
-  check_import_name(text.origin(), cluster.line, cluster.prefix + "0" + cluster.suffix);
+  text.check_name(element, "prefix", cluster.prefix + "0" + cluster.suffix);
   for (const char* attribute : {"prefix", "suffix"}) {
     const std::string_view value = element.attribute(attribute).value();
     if (std::none_of(value.begin(), value.end(), [](char c) { return c < 0; })) continue;

@@ -13,8 +13,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-
 // The fastest that is sold has less: NVLink 5, 0.9 TB/s per direction and GPU.
 constexpr double largest_usual_bandwidth = 2e12;
 constexpr double smallest_usual_bandwidth = 1e6;
@@ -42,13 +40,13 @@ struct Quantity {
   std::string_view unit;
 };
 
-Quantity split_quantity(const std::string& origin, int line, std::string_view text,
+Quantity split_quantity(const std::string& origin, const Place& place, std::string_view text,
                         std::string_view expected) {
   Quantity quantity;
   const char* const end = text.data() + text.size();
   const auto [rest, status] = std::from_chars(text.data(), end, quantity.number);
   if (status != std::errc{} || !std::isfinite(quantity.number) || quantity.number < 0.0) {
-    refuse_import(origin, line, fmt::format("found {}, expected {}", quote(text), expected));
+    refuse_import(origin, place, fmt::format("found {}, expected {}", quote(text), expected));
   }
   quantity.unit = std::string_view(rest, static_cast<std::size_t>(end - rest));
   return quantity;
@@ -84,6 +82,11 @@ bool LineReader::next() {
   return true;
 }
 
+Place LineReader::place_of(std::string_view part) const {
+  const auto bytes = static_cast<std::size_t>(part.data() - line_.data());
+  return {number_, column_after(line_.substr(0, bytes))};
+}
+
 std::vector<std::string_view> words_of(std::string_view line) {
   constexpr std::string_view blanks = " \t\v\f\r\n";
   std::vector<std::string_view> words;
@@ -114,33 +117,33 @@ std::optional<double> decimal_number(std::string_view text) {
   return number;
 }
 
-double ns3_bandwidth(const std::string& origin, int line, std::string_view text,
+double ns3_bandwidth(const std::string& origin, const Place& place, std::string_view text,
                      ImportNotes& notes) {
   constexpr std::string_view expected = "a bandwidth such as 200Gbps or 25GB/s";
-  const Quantity quantity = split_quantity(origin, line, text, expected);
+  const Quantity quantity = split_quantity(origin, place, text, expected);
   std::optional<double> factor = bandwidth_unit(quantity.unit);
   if (quantity.unit.empty()) {
-    notes.suspicious(line,
+    notes.suspicious(place.line,
                      fmt::format("the bandwidth {} has no unit, taken as bits/s", quote(text)));
     factor = 0.125;
   }
   const double bandwidth = quantity.number * factor.value_or(0.0);
   if (bandwidth > 0.0 && std::isfinite(bandwidth)) return bandwidth;
-  refuse_import(origin, line, fmt::format("found {}, expected {}", quote(text), expected));
+  refuse_import(origin, place, fmt::format("found {}, expected {}", quote(text), expected));
 }
 
-double ns3_duration(const std::string& origin, int line, std::string_view text,
+double ns3_duration(const std::string& origin, const Place& place, std::string_view text,
                     ImportNotes& notes) {
   constexpr std::string_view expected = "a latency such as 0.005ms or 500ns";
-  const Quantity quantity = split_quantity(origin, line, text, expected);
+  const Quantity quantity = split_quantity(origin, place, text, expected);
   for (const Unit& unit : durations) {
     if (quantity.unit == unit.name) return quantity.number / unit.factor;
   }
   if (!quantity.unit.empty()) {
-    refuse_import(origin, line, fmt::format("found {}, expected {}", quote(text), expected));
+    refuse_import(origin, place, fmt::format("found {}, expected {}", quote(text), expected));
   }
   if (quantity.number > 0.0) {
-    notes.suspicious(line,
+    notes.suspicious(place.line,
                      fmt::format("the latency {} has no unit, taken as seconds", quote(text)));
   }
   return quantity.number;

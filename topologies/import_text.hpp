@@ -24,6 +24,9 @@ class LineReader {
   std::string_view line() const { return line_; }
   int number() const { return number_; }  ///< From 1; 0 before the first.
 
+  /// Of a part of line(), such as one of its words.
+  Place place_of(std::string_view part) const;
+
  private:
   std::string_view rest_;
   std::string_view line_;
@@ -42,9 +45,10 @@ std::optional<double> decimal_number(std::string_view text);
 /// A quantity of ns-3 in bytes per second ("200Gbps", "25GB/s", "100Mb/s") or seconds ("5ms",
 /// "25ns"). A number alone is taken for what ns-3 takes it for, bits per second or seconds, which
 /// is noted as suspicious. Throws as refuse_import() for anything else.
-double ns3_bandwidth(const std::string& origin, int line, std::string_view text,
+double ns3_bandwidth(const std::string& origin, const Place& place, std::string_view text,
                      ImportNotes& notes);
-double ns3_duration(const std::string& origin, int line, std::string_view text, ImportNotes& notes);
+double ns3_duration(const std::string& origin, const Place& place, std::string_view text,
+                    ImportNotes& notes);
 
 /// Notes a bandwidth beyond, or a latency far from, those of all links that there are.
 void note_odd_link(int line, const LinkSpec& link, ImportNotes& notes);

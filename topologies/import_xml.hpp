@@ -1,4 +1,5 @@
-// XML texts for importers: parsed within limits, with the line of each element.
+// XML texts for importers: parsed within limits, with the place of each element
+// and attribute.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ bool xml_begins_with(std::string_view text, std::string_view element);
 /// A parsed text. Entities other than XML's own five are refused rather than expanded.
 class XmlText {
  public:
-  /// Throws ShapeError "ORIGIN:LINE: what" for what is not XML with one outermost element, has
-  /// entities of its own, or is beyond the limits. `origin` must live longer.
+  /// Throws ShapeError "ORIGIN:LINE:COLUMN: what" for what is not XML with one outermost element,
+  /// has entities of its own, or is beyond the limits. Both must live longer.
   XmlText(std::string_view text, const std::string& origin);
 
   const std::string& origin() const { return origin_; }
@@ -31,11 +32,22 @@ class XmlText {
 
   /// Of an element's name.
   int line_of(pugi::xml_node element) const;
+  Place place_of(pugi::xml_node element) const;
 
-  /// Throws ShapeError "ORIGIN:LINE: <name>: reason".
+  /// Of an attribute's value; of the element's name where it has no such attribute.
+  Place place_of(pugi::xml_node element, const char* attribute) const;
+
+  /// Throws ShapeError "ORIGIN:LINE:COLUMN: <name>: reason", with the place of the element's name
+  /// or of the attribute's value.
   [[noreturn]] void refuse(pugi::xml_node element, std::string_view reason) const;
+  [[noreturn]] void refuse(pugi::xml_node element, const char* attribute,
+                           std::string_view reason) const;
 
-  /// The value of an attribute; refuses an element without it, or with an empty one.
+  /// Refuses a name that fault_of_import_name() finds fault with, at an attribute.
+  void check_name(pugi::xml_node element, const char* attribute, std::string_view name) const;
+
+  /// The value of an attribute; refuses an element without it (with the one that has a similar
+  /// name), or with an empty one.
   std::string required(pugi::xml_node element, const char* attribute) const;
 
   /// The value, or `otherwise` where the element has none.
@@ -49,7 +61,7 @@ class XmlText {
   void check_structure() const;
 
   const std::string& origin_;
-  LineIndex lines_;
+  PlaceIndex places_;
   pugi::xml_document document_;
 };
 

@@ -112,37 +112,41 @@ std::string joined_names(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void refuse_import(const std::string& origin, int line, std::string_view reason) {
-  const std::string file = shown_path(origin);
-  if (line == 0) throw ShapeError(fmt::format("{}: {}", file, reason));
-  throw ShapeError(fmt::format("{}:{}: {}", file, line, reason));
+std::string located_import(const std::string& origin, const Place& place, std::string_view reason) {
+  std::string where = shown_path(origin);
+  if (place.line > 0) where += fmt::format(":{}", place.line);
+  if (place.line > 0 && place.column > 0) where += fmt::format(":{}", place.column);
+  return fmt::format("{}: {}", where, reason);
 }
 
-void check_import_name(const std::string& origin, int line, std::string_view name) {
-  if (name.empty()) refuse_import(origin, line, "a name is empty");
+void refuse_import(const std::string& origin, const Place& place, std::string_view reason) {
+  throw ShapeError(located_import(origin, place, reason));
+}
+
+std::string fault_of_import_name(std::string_view name) {
+  if (name.empty()) return "a name is empty";
   if (std::any_of(name.begin(), name.end(),
                   [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; })) {
-    refuse_import(origin, line, fmt::format("the name {} has control characters", quote(name)));
+    return fmt::format("the name {} has control characters", quote(name));
   }
   // What is not ASCII may take twice the bytes when it is written.
   const auto others = std::count_if(name.begin(), name.end(), [](char c) { return c < 0; });
-  if (name.size() + static_cast<std::size_t>(others) <= maximum_import_name_bytes) return;
-  refuse_import(origin, line,
-                fmt::format("the name {} has {} bytes, expected at most {}", quote(name),
-                            name.size(), maximum_import_name_bytes));
+  if (name.size() + static_cast<std::size_t>(others) <= maximum_import_name_bytes) return {};
+  return fmt::format("the name {} has {} bytes, expected at most {}", quote(name), name.size(),
+                     maximum_import_name_bytes);
 }
 
 void check_import_size(const std::string& origin, const GraphSpec& graph) {
   if (graph.nodes.size() > maximum_import_nodes) {
-    refuse_import(origin, 0, fmt::format("more than {} nodes", maximum_import_nodes));
+    refuse_import(origin, {}, fmt::format("more than {} nodes", maximum_import_nodes));
   }
   if (graph.cables.size() > maximum_import_cables) {
-    refuse_import(origin, 0, fmt::format("more than {} links", maximum_import_cables));
+    refuse_import(origin, {}, fmt::format("more than {} links", maximum_import_cables));
   }
   std::unordered_set<std::string_view> names;
   for (const GraphSpec::GraphNode& node : graph.nodes) {
     if (names.insert(node.name).second) continue;
-    refuse_import(origin, 0, fmt::format("two nodes would be named {}", quote(node.name)));
+    refuse_import(origin, {}, fmt::format("two nodes would be named {}", quote(node.name)));
   }
 }
 
@@ -151,7 +155,7 @@ void check_import_ways(const std::string& origin, const GraphSpec& graph) {
   for (const GraphSpec::GraphNode& node : graph.nodes) numbers.emplace(node.name, numbers.size());
   const auto is_host = [](const GraphSpec::GraphNode& node) { return node.is_host; };
   const auto first = std::find_if(graph.nodes.begin(), graph.nodes.end(), is_host);
-  if (first == graph.nodes.end()) refuse_import(origin, 0, "no hosts");
+  if (first == graph.nodes.end()) refuse_import(origin, {}, "no hosts");
   for (const bool along : {true, false}) {
     std::vector<std::vector<std::size_t>> next(graph.nodes.size());
     for (const GraphSpec::GraphCable& cable : graph.cables) {
@@ -174,23 +178,46 @@ void check_import_ways(const std::string& origin, const GraphSpec& graph) {
     for (std::size_t node = 0; node < seen.size(); ++node) {
       if (seen[node] || !graph.nodes[node].is_host) continue;
       refuse_import(
-          origin, 0,
+          origin, {},
           fmt::format("no links lead {} {} {} {}", along ? "from" : "to", quote(first->name),
                       along ? "to" : "from", quote(graph.nodes[node].name)));
     }
   }
 }
 
-LineIndex::LineIndex(std::string_view text) {
+int column_after(std::string_view before) {
+  const auto begins_character = [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  };
+  return static_cast<int>(std::count_if(before.begin(), before.end(), begins_character)) + 1;
+}
+
+PlaceIndex::PlaceIndex(std::string_view text) : text_(text) {
   for (std::size_t at = text.find('\n'); at != std::string_view::npos;
        at = text.find('\n', at + 1)) {
     ends_.push_back(at);
   }
 }
 
-int LineIndex::line_of(std::size_t offset) const {
+int PlaceIndex::line_of(std::size_t offset) const {
   const auto end = std::lower_bound(ends_.begin(), ends_.end(), offset);
   return static_cast<int>(end - ends_.begin()) + 1;
+}
+
+Place PlaceIndex::place_of(std::size_t offset) const {
+  const int line = line_of(offset);
+  std::size_t begin = line == 1 ? 0 : ends_[static_cast<std::size_t>(line) - 2] + 1;
+  if (offset < begin || offset > text_.size()) return {line, 0};
+  if (line == 1 && text_.starts_with(byte_order_mark)) begin += byte_order_mark.size();
+  begin = std::min(begin, offset);
+  int column = 1;
+  if (last_.line == line && last_offset_ >= begin && last_offset_ <= offset) {
+    begin = last_offset_;
+    column = last_.column;
+  }
+  last_ = {line, column - 1 + column_after(text_.substr(begin, offset - begin))};
+  last_offset_ = offset;
+  return last_;
 }
 
 void ImportNotes::ignored(int line, std::string text) {
@@ -306,7 +333,7 @@ Import make_import(std::string kind, const std::string& origin, const ImportNote
     result.yaml += fmt::format("#   {}\n", escaped(shown_note(note)));
   }
   if (result.yaml.size() + body.size() > maximum_document_bytes) {
-    refuse_import(origin, 0,
+    refuse_import(origin, {},
                   fmt::format("the import would have {} bytes, expected at most {}",
                               result.yaml.size() + body.size(), maximum_document_bytes));
   }

@@ -1,4 +1,4 @@
-// What importers have in common: refusals, notes, line numbers, and writing our YAML. What a file
+// What importers have in common: refusals, notes, places, and writing our YAML. What a file
 // holds is shown by quote() of words.hpp.
 #pragma once
 
@@ -24,6 +24,9 @@ Importer simai_importer();
 Importer ns3_importer();
 Importer htsim_importer();
 
+/// Windows begins texts of UTF-8 with it.
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 /// The most nodes, and the most cables, that an import may result in.
 inline constexpr std::size_t maximum_import_nodes = maximum_hosts / 16;
 inline constexpr std::size_t maximum_import_cables = 2 * maximum_import_nodes;
@@ -32,12 +35,22 @@ inline constexpr std::size_t maximum_import_cables = 2 * maximum_import_nodes;
 /// that our format allows.
 inline constexpr std::size_t maximum_import_name_bytes = 160;
 
-/// Throws ShapeError "ORIGIN:LINE: REASON", without the line where it is 0.
-[[noreturn]] void refuse_import(const std::string& origin, int line, std::string_view reason);
+/// Where something is in a text; columns count characters.
+struct Place {
+  int line = 0;    ///< From 1; 0: the text as a whole.
+  int column = 0;  ///< From 1; 0: the line as a whole.
+};
 
-/// Throws as refuse_import() for a name that is empty, longer than maximum_import_name_bytes or has
-/// control characters.
-void check_import_name(const std::string& origin, int line, std::string_view name);
+/// "ORIGIN:LINE:COLUMN: REASON", without line or column where they are 0.
+std::string located_import(const std::string& origin, const Place& place, std::string_view reason);
+
+/// Throws ShapeError with that text.
+[[noreturn]] void refuse_import(const std::string& origin, const Place& place,
+                                std::string_view reason);
+
+/// What is wrong with a name that is empty, longer than maximum_import_name_bytes or has control
+/// characters; empty for all others.
+std::string fault_of_import_name(std::string_view name);
 
 /// Throws as refuse_import() if the graph has more nodes or cables than an import may have, or two
 /// nodes of the same name.
@@ -46,14 +59,22 @@ void check_import_size(const std::string& origin, const GraphSpec& graph);
 /// Throws as refuse_import() unless every host reaches every other. Cost: linear.
 void check_import_ways(const std::string& origin, const GraphSpec& graph);
 
-/// Lines, from 1, by offset: built in one pass, then a binary search each.
-class LineIndex {
+/// The column of what `before` is in front of on its line: characters of UTF-8, from 1.
+int column_after(std::string_view before);
+
+/// Places by offset: built in one pass, then a binary search each, and for columns the line from
+/// the place that was asked for before, or from its beginning: linear for all in order.
+class PlaceIndex {
  public:
-  explicit LineIndex(std::string_view text);
+  explicit PlaceIndex(std::string_view text);  ///< The text must live longer.
   int line_of(std::size_t offset) const;
+  Place place_of(std::size_t offset) const;
 
  private:
+  std::string_view text_;
   std::vector<std::size_t> ends_;
+  mutable Place last_;  ///< None where its line is 0.
+  mutable std::size_t last_offset_ = 0;
 };
 
 /// Collects notes in order. Of the same text only the first is kept, with the number of the others;

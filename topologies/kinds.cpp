@@ -239,9 +239,11 @@ const std::vector<std::string_view>& common_shape_keys() {
 std::string describe_shape_keys() {
   std::string text;
   for (const ShapeKind& kind : shape_kinds()) add_wrapped(text, kind.name, kind.description);
-  add_wrapped(text, "a link",
-              "{bandwidth: 50GBps or 400Gbps, latency: 1us [, overhead: 0.2us] [, duplex: full or "
-              "shared]}; the keys of `link` may stand without it");
+  add_wrapped(
+      text, "a link",
+      "{bandwidth: 50GBps or 400Gbps, latency: 1us [, overhead: 0.2us] [, duplex: full or "
+      "shared]}; the keys of `link` may stand without it. Each message occupies a link for its "
+      "overhead too, as if it were longer; of the links on a route the largest counts, once");
   add_wrapped(
       text, "host",
       "{cores, reduction: free or 10GBps, send_overhead, receive_overhead, loopback: a link "

@@ -38,11 +38,17 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+struct PlainLine {
+  std::string text;
+  std::size_t written_bytes = 0;  ///< Of the line, that the text comes from.
+};
+
 /// Without what terminals are told by escape sequences, of which pasting may have lost the first
-/// character, and with blanks in place of non-breaking ones.
-std::string plain_text(std::string_view line) {
+/// character, and with blanks in place of non-breaking ones. Stops behind `most` bytes of text.
+PlainLine plain_line(std::string_view line, std::size_t most = std::string_view::npos) {
   std::string plain;
-  for (std::size_t at = 0; at < line.size();) {
+  std::size_t at = 0;
+  while (at < line.size() && plain.size() < most) {
     const std::size_t bracket = line[at] == '\x1b' ? at + 1 : at;
     std::size_t end = bracket + 1;
     while (end < line.size() && (is_digit(line[end]) || line[end] == ';')) ++end;
@@ -58,7 +64,7 @@ std::string plain_text(std::string_view line) {
       plain += line[at++];
     }
   }
-  return plain;
+  return {std::move(plain), at};
 }
 
 bool is_gpu_name(std::string_view word) {
@@ -123,8 +129,9 @@ class MatrixReader {
       : origin_(origin), notes_(notes) {
     for (LineReader reader(text); reader.next();) {
       line_ = reader.number();
-      const std::string line = plain_text(reader.line());
-      const std::vector<std::string_view> words = words_of(line);
+      written_ = reader.line();
+      plain_ = plain_line(written_).text;
+      const std::vector<std::string_view> words = words_of(plain_);
       if (words.empty()) continue;
       if (matrix_.devices.empty()) {
         if (is_head(words)) read_head(words);
@@ -135,7 +142,7 @@ class MatrixReader {
       }
     }
     if (matrix_.devices.empty()) {
-      refuse_import(origin_, 0, "no line that names GPU0, GPU1, ..., the head of the matrix");
+      refuse_import(origin_, {}, "no line that names GPU0, GPU1, ..., the head of the matrix");
     }
     make_symmetric();
   }
@@ -145,6 +152,16 @@ class MatrixReader {
  private:
   std::size_t size() const { return matrix_.devices.size(); }
 
+  /// Of a part of plain_, in the line as it is written.
+  Place place_of(std::string_view part) const {
+    return place_of(line_, written_, static_cast<std::size_t>(part.data() - plain_.data()));
+  }
+
+  static Place place_of(int line, std::string_view written, std::size_t plain_bytes) {
+    const std::size_t bytes = plain_line(written, plain_bytes).written_bytes;
+    return {line, column_after(written.substr(0, bytes))};
+  }
+
   void read_head(const std::vector<std::string_view>& words) {
     std::set<std::string> names;
     for (const std::string_view word : words) {
@@ -153,7 +170,8 @@ class MatrixReader {
       if (split.size() > 1) note_fused(word);
       for (const std::string& name : split) {
         if (ends_devices(name)) break;
-        check_import_name(origin_, line_, name);
+        const std::string fault = fault_of_import_name(name);
+        if (!fault.empty()) refuse_import(origin_, place_of(word), fault);
         std::string unique = name;
         for (int number = 2; !names.insert(unique).second; ++number) {
           unique = fmt::format("{}-{}", name, number);
@@ -165,10 +183,12 @@ class MatrixReader {
         matrix_.devices.push_back({unique, "", 0, is_gpu_name(name)});
       }
       if (size() > maximum_devices) {
-        refuse_import(origin_, line_, fmt::format("more than {} devices", maximum_devices));
+        refuse_import(origin_, {line_}, fmt::format("more than {} devices", maximum_devices));
       }
     }
     matrix_.cells.resize(size() * size());
+    offsets_.resize(size() * size());
+    rows_.resize(size());
     last_line_ = line_ + lines_behind + 2 * static_cast<int>(size());
   }
 
@@ -195,11 +215,12 @@ class MatrixReader {
     first.remove_prefix(labels_[row].size());
     if (words.size() == 1 && first.empty()) return false;
     matrix_.devices[row].line = line_;
+    rows_[row] = written_;
     std::size_t column = read_cells(row, 0, first);
     std::size_t word = 1;
     while (word < words.size() && column < size()) column = read_cells(row, column, words[word++]);
     if (column < size()) {
-      refuse_import(origin_, line_,
+      refuse_import(origin_, place_of(words.back()),
                     fmt::format("{} cells in the row of {}, expected {}", column,
                                 matrix_.devices[row].name, size()));
     }
@@ -215,11 +236,12 @@ class MatrixReader {
       const std::optional<FoundCell> found = cell_at(word);
       if (!found) {
         refuse_import(
-            origin_, line_,
+            origin_, place_of(word),
             fmt::format("found {} in the row of {} and the column of {}, expected {}", quote(word),
                         matrix_.devices[row].name, matrix_.devices[column].name, expected_cells));
       }
       matrix_.cells[row * size() + column] = found->cell;
+      offsets_[row * size() + column] = static_cast<std::size_t>(word.data() - plain_.data());
       word.remove_prefix(found->length);
     }
     if (cells > 1 || (cells == 1 && !word.empty())) note_fused(whole);
@@ -261,13 +283,14 @@ class MatrixReader {
     NvidiaCell& cell = matrix_.cells[row * size() + column];
     NvidiaCell& mirror = matrix_.cells[column * size() + row];
     if (first.line == 0 && second.line == 0) {
-      refuse_import(origin_, 0, fmt::format("no rows of {} and {}", first.name, second.name));
+      refuse_import(origin_, {}, fmt::format("no rows of {} and {}", first.name, second.name));
     }
     if (first.line == 0) cell = mirror;
     if (second.line == 0) mirror = cell;
     for (const auto& [each, device] : {std::pair(&cell, &first), std::pair(&mirror, &second)}) {
       if (each->kind != Kind::self) continue;
-      refuse_import(origin_, device->line,
+      const auto index = static_cast<std::size_t>(each - matrix_.cells.data());
+      refuse_import(origin_, place_of(device->line, rows_[index / size()], offsets_[index]),
                     fmt::format("an X between {} and {}, expected only on the diagonal: a cell is "
                                 "missing before it, or there is one too many",
                                 first.name, second.name));
@@ -284,9 +307,13 @@ class MatrixReader {
   std::string origin_;
   ImportNotes& notes_;
   int line_ = 0;
-  int last_line_ = 0;  ///< The rows and the legend end before it.
+  std::string_view written_;  ///< The line that is read,
+  std::string plain_;         ///< and its plain text.
+  int last_line_ = 0;         ///< The rows and the legend end before it.
   NvidiaMatrix matrix_;
-  std::vector<std::string> labels_;  ///< Of the devices' rows and columns, as written.
+  std::vector<std::string_view> rows_;  ///< Of the devices, as written.
+  std::vector<std::size_t> offsets_;    ///< Of the cells, in their rows' plain text.
+  std::vector<std::string> labels_;     ///< Of the devices' rows and columns, as written.
 };
 
 }  // namespace
@@ -294,8 +321,8 @@ class MatrixReader {
 bool has_nvidia_matrix(std::string_view text) {
   bool has_head = false;
   for (LineReader reader(text.substr(0, recognised_bytes)); reader.next();) {
-    const std::string line = plain_text(reader.line());
-    const std::vector<std::string_view> words = words_of(line);
+    const PlainLine line = plain_line(reader.line());
+    const std::vector<std::string_view> words = words_of(line.text);
     if (has_head && is_row(words)) return true;
     has_head = has_head || is_head(words);
   }

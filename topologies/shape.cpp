@@ -1,12 +1,29 @@
 #include "topologies/shape.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace tutti {
 
+double Shape::overhead_seconds(const Route& links_crossed) const {
+  double largest = 0.0;
+  for (const int link : links_crossed) {
+    largest = std::max(largest, links[static_cast<std::size_t>(link)].overhead_seconds);
+  }
+  return largest;
+}
+
+std::size_t Shape::overhead_bytes(const Route& links_crossed) const {
+  constexpr double most_bytes = 0x1p60;
+  const double seconds = overhead_seconds(links_crossed);
+  if (seconds == 0.0) return 0;
+  const double bytes = seconds * bandwidth_bytes_per_second(links_crossed);
+  return static_cast<std::size_t>(std::llround(std::min(bytes, most_bytes)));
+}
+
 double Shape::latency_seconds(const Route& links_crossed) const {
-  double seconds = 0.0;
+  double seconds = overhead_seconds(links_crossed);
   for (const int link : links_crossed) {
     seconds += links[static_cast<std::size_t>(link)].latency_seconds;
   }

@@ -37,9 +37,11 @@ struct Link {
   int from = -1;           ///< Nodes; of a shared medium its two ends in any order.
   int to = -1;
   double bandwidth_bytes_per_second = 0.0;
-  double latency_seconds = 0.0;  ///< Includes what the link adds to each message.
-  int opposite = -1;             ///< The cable's other direction; itself if shared; -1 if one-way.
-  bool failed = false;           ///< No route crosses it.
+  double latency_seconds = 0.0;
+  /// Each message occupies the link as if it were longer by as many bytes as pass in this time.
+  double overhead_seconds = 0.0;
+  int opposite = -1;    ///< The cable's other direction; itself if shared; -1 if one-way.
+  bool failed = false;  ///< No route crosses it.
 
   bool is_shared(int self) const { return opposite == self; }
 };
@@ -87,7 +89,16 @@ class Shape {
   /// route() between the hosts of two ranks.
   Route route_of_ranks(int from, int to) const { return route(host_of(from), host_of(to)); }
 
-  /// Sum of the latencies and smallest bandwidth along a route; 0 and infinity if it is empty.
+  /// The largest overhead of the links: a message occupies all of them at once, those that are
+  /// faster than the slowest for no longer than it takes there. 0 if there are none.
+  double overhead_seconds(const Route& links_crossed) const;
+
+  /// The bytes that the route carries in that time, by which a simulated message is longer; whole,
+  /// as SimGrid's messages are.
+  std::size_t overhead_bytes(const Route& links_crossed) const;
+
+  /// What a message takes besides its bytes: the sum of the latencies, and the overhead. And the
+  /// smallest bandwidth. 0 and infinity for an empty route.
   double latency_seconds(const Route& links_crossed) const;
   double bandwidth_bytes_per_second(const Route& links_crossed) const;
 

@@ -66,6 +66,11 @@ std::string hint_for(std::string_view word, const std::vector<std::string_view>&
   return fmt::format("the nearest valid one is '{}' (all: {})", nearest, all);
 }
 
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& valid) {
+  const std::string_view nearest = nearest_word(word, valid);
+  return nearest.empty() ? std::string() : fmt::format(", did you mean {}?", quote(nearest));
+}
+
 bool matches_pattern(std::string_view text, std::string_view pattern) {
   // After a mismatch the last * takes one character more; earlier ones never need to.
   std::size_t at = 0, expected = 0, after_star = std::string_view::npos, star_end = 0;

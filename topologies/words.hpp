@@ -26,6 +26,9 @@ std::string_view nearest_word(std::string_view word, const std::vector<std::stri
 std::string hint_for(std::string_view word, const std::vector<std::string_view>& valid,
                      std::size_t most = 24);
 
+/// ", did you mean 'hosts'?", or nothing if none resembles the word.
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& valid);
+
 /// Whether the text equals the pattern, in which each * stands for any number of characters.
 bool matches_pattern(std::string_view text, std::string_view pattern);
 

@@ -106,6 +106,10 @@ TEST(Edits, APatternChangesEachCableOnce) {
   EXPECT_EQ(link_named(shape, "spine0-leaf1").bandwidth_bytes_per_second, 10e9);
   EXPECT_EQ(link_named(shape, "host-2-leaf1").bandwidth_bytes_per_second, 5e9);
   EXPECT_EQ(link_named(shape, "leaf0-spine0").bandwidth_bytes_per_second, 20e9);
+  const Shape slow =
+      load(leaf_spine, {"links.spine.overhead=2us", "links[leaf0-spine0].overhead=2x"});
+  EXPECT_EQ(link_named(slow, "leaf0-spine0").overhead_seconds, 4e-6);
+  EXPECT_EQ(link_named(slow, "leaf1-spine0").overhead_seconds, 2e-6);
   const Shape all = load(leaf_spine, {"links[*spine*].bandwidth=50%"});
   EXPECT_EQ(link_named(all, "leaf1-spine0").bandwidth_bytes_per_second, 10e9);
 }

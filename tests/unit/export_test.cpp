@@ -155,11 +155,13 @@ TEST(ExportLosses, AreWhatTheFormatHasNoPlaceFor) {
                                 "loopback: {bandwidth: 50GBps, latency: 1us}}\n",
                             "-");
   shape.hosts[3].speed = 0.5;
+  shape.links[0].overhead_seconds = 1e-6;
   EXPECT_THAT(export_losses(shape, ExportFormat::simgrid),
-              ElementsAre("reduction speeds", "overheads of messages", "the placement of ranks"));
+              ElementsAre("reduction speeds", "overheads of messages", "overheads of links",
+                          "the placement of ranks"));
   EXPECT_THAT(export_losses(shape, ExportFormat::astra),
-              ElementsAre("reduction speeds", "overheads of messages", "cores of hosts",
-                          "speeds of hosts", "the placement of ranks"));
+              ElementsAre("reduction speeds", "overheads of messages", "overheads of links",
+                          "cores of hosts", "speeds of hosts", "the placement of ranks"));
 }
 
 TEST(ExportSimgrid, TheLargestFatTreeIsNoMoreThanCanBeRead) {

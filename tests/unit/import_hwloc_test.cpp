@@ -56,10 +56,10 @@ TEST(ImportHwloc, DevicesAreLinkedAsFastAsTheMatrixSays) {
 
 TEST(ImportHwloc, RefusalsSayLineFindingAndExpectation) {
   EXPECT_THAT(refusal_of(topology("")),
-              AllOf(StartsWith("file.xml:1: <topology>"), HasSubstr("has no <distances2>")));
+              AllOf(StartsWith("file.xml:1:2: <topology>"), HasSubstr("has no <distances2>")));
   EXPECT_THAT(refusal_of(bandwidths("0 0 0 0")), HasSubstr("no links lead from 'gpu7' to 'gpu8'"));
   EXPECT_THAT(refusal_of(bandwidths("0 1 1")),
-              StartsWith("file.xml:6: <distances2>: 3 values for 2 objects, expected 4"));
+              StartsWith("file.xml:6:2: <distances2>: 3 values for 2 objects, expected 4"));
   EXPECT_THAT(refusal_of(bandwidths("0 x 1 0")), HasSubstr("'x' is not a number"));
   EXPECT_THAT(refusal_of(bandwidths("0 -1 1 0")), HasSubstr("'-1' is not a number"));
   EXPECT_THAT(refusal_of(bandwidths("0 1 1 0", "7")), HasSubstr("but there are 1 indexes"));

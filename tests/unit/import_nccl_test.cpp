@@ -114,12 +114,12 @@ TEST(ImportNccl, ANvlinkToTheCpuMakesAGraph) {
 
 TEST(ImportNccl, RefusalsSayLineFindingAndExpectation) {
   EXPECT_THAT(refusal_of("<system version=\"1\"/>"),
-              StartsWith("file.xml:1: <system>: has no GPU, expected one at least"));
+              StartsWith("file.xml:1:2: <system>: has no GPU, expected one at least"));
   const std::string text = text_of(own_topology("nccl_ring.xml"));
   EXPECT_THAT(refusal_of(replaced(text, "busid=\"0000:01:00.0\"", "")),
-              StartsWith("file.xml:9: <pci>: the attribute 'busid' is missing"));
+              StartsWith("file.xml:9:6: <pci>: the attribute 'busid' is missing"));
   EXPECT_THAT(refusal_of(replaced(text, "target=\"0000:03:00.0\"", "")),
-              StartsWith("file.xml:6: <nvlink>: the attribute 'target' is missing"));
+              StartsWith("file.xml:6:10: <nvlink>: the attribute 'target' is missing"));
 }
 
 TEST(ImportNcclRealFiles, TreesWithoutNvlinksAreGraphsOfPcie) {

@@ -184,21 +184,39 @@ TEST(ImportSimgrid, RefusalsSayLineFindingAndExpectation) {
   };
   EXPECT_THAT(
       of("<route src=\"a\" dst=\"c\"/>"),
-      AllOf(StartsWith("file.xml:5: <route>: 'dst' is 'c'"), HasSubstr("there is no host")));
+      AllOf(StartsWith("file.xml:5:21: <route>: 'dst' is 'c'"), HasSubstr("there is no host")));
   EXPECT_THAT(of("<route src=\"a\" dst=\"b\"><link_ctn id=\"x\"/></route>"),
-              StartsWith("file.xml:5: <link_ctn>: there is no link 'x' before this line"));
+              StartsWith("file.xml:5:38: <link_ctn>: there is no link 'x' before this line"));
   EXPECT_THAT(of("<link id=\"l\" bandwidth=\"1Gbit\" latency=\"1us\"/>"),
-              AllOf(StartsWith("file.xml:5: <link>: bandwidth:"), HasSubstr("unknown unit")));
+              AllOf(StartsWith("file.xml:5:25: <link>: bandwidth:"), HasSubstr("unknown unit")));
   EXPECT_THAT(of("<link id=\"l\" bandwidth=\"0Bps\" latency=\"1us\"/>"), HasSubstr("is zero"));
   EXPECT_THAT(of("<link id=\"l\" latency=\"1us\"/>"), HasSubstr("'bandwidth' is missing"));
   EXPECT_THAT(of("<host id=\"a\" speed=\"1f\"/>"), HasSubstr("the id 'a' is already"));
   EXPECT_THAT(of("<rout src=\"a\" dst=\"b\"/>"), HasSubstr("nearest valid one is 'route'"));
   EXPECT_THAT(of("<include file=\"other.xml\"/>"), HasSubstr("other files are not read"));
-  EXPECT_THAT(of("<zone id=\"w\" routing=\"Wifi\"/>"), HasSubstr("expected Full, Floyd"));
+  EXPECT_THAT(of("<zone id=\"w\" routing=\"Wifi\"/>"),
+              HasSubstr("wireless zones cannot be imported"));
   EXPECT_THAT(of(""), HasSubstr("no links lead from 'a' to 'b'"));
   EXPECT_THAT(refusal_of("<platform version=\"3\"/>"), HasSubstr("expected 4.0 or 4.1"));
   EXPECT_THAT(refusal_of(platform("")), HasSubstr("has no zone"));
   EXPECT_THAT(refusal_of(full_zone("")), HasSubstr("has no host"));
+}
+
+TEST(ImportSimgrid, UnknownAttributesAreRefusedWithTheNearestOnes) {
+  const std::string text = full_zone("<link id=\"l\" bandwidth=\"1GBps\" latncy=\"1us\"/>");
+  EXPECT_THAT(refusal_of(text), AllOf(StartsWith("file.xml:3:40: <link>: unknown attribute "
+                                                 "'latncy'"),
+                                      HasSubstr("the nearest valid one is 'latency'")));
+  EXPECT_THAT(refusal_of(full_zone("<lnk id=\"l\"/>")),
+              AllOf(StartsWith("file.xml:3:2: <lnk>: is not known here"),
+                    HasSubstr("the nearest valid one is 'link'")));
+}
+
+TEST(ImportSimgrid, ColumnsCountCharactersAndNotTheByteOrderMark) {
+  EXPECT_THAT(refusal_of("\xef\xbb\xbf<platform version=\"9\"/>"),
+              StartsWith("file.xml:1:20: <platform>: 'version' is '9'"));
+  const std::string accents = full_zone("<!-- \xc3\xa9\xc3\xa9 --><route src=\"a\" dst=\"b\"/>");
+  EXPECT_THAT(refusal_of(accents), StartsWith("file.xml:3:24: <route>: 'src' is 'a'"));
 }
 
 TEST(ImportSimgrid, GatewaysMustBeInTheirZones) {
@@ -208,7 +226,7 @@ TEST(ImportSimgrid, GatewaysMustBeInTheirZones) {
   EXPECT_THAT(
       refusal_of(full_zone(zones + "<zoneRoute src=\"one\" dst=\"two\" gw_src=\"b\" "
                                    "gw_dst=\"b\"/>")),
-      StartsWith("file.xml:5: <zoneRoute>: 'gw_src' is 'b', which is not in the zone 'one'"));
+      StartsWith("file.xml:5:40: <zoneRoute>: 'gw_src' is 'b', which is not in the zone 'one'"));
   EXPECT_THAT(refusal_of(full_zone(zones + "<zoneRoute src=\"one\" dst=\"two\" gw_src=\"a\"/>")),
               HasSubstr("'gw_dst' is missing"));
 }
@@ -300,10 +318,11 @@ TEST(ImportSimgridRealFiles, BrokenOnesAreRefusedWithFileLineAndReason) {
   const auto bogus = real_topology("simgrid__tesh_bogus_missing_src_gateway.xml");
   TUTTI_NEED_FILE(bogus);
   EXPECT_THAT(refusal_of(text_of(bogus)),
-              AllOf(StartsWith("file.xml:14: <zoneRoute>: 'gw_src' is 'nod-cluster_router"),
+              AllOf(StartsWith("file.xml:14:33: <zoneRoute>: 'gw_src' is 'nod-cluster_router"),
                     HasSubstr("did you mean 'node-cluster_router.cluster.us'?")));
-  EXPECT_THAT(refusal_of(text_of(real_topology("smpi-courseware__2_clusters_unicode_minus.xml"))),
-              AllOf(StartsWith("file.xml:5: <cluster>: radical:"), HasSubstr("typographic minus")));
+  EXPECT_THAT(
+      refusal_of(text_of(real_topology("smpi-courseware__2_clusters_unicode_minus.xml"))),
+      AllOf(StartsWith("file.xml:5:75: <cluster>: radical:"), HasSubstr("typographic minus")));
 }
 
 }  // namespace

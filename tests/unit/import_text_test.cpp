@@ -148,16 +148,17 @@ TEST(ImportAstra, SaysAtWhichLineSomethingElseWasExpected) {
     return refusal(replaced(good, from, to), "astra-sim");
   };
   EXPECT_THAT(with("[ Ring", "[ Torus2D"),
-              AllOf(HasSubstr("file:2: topology: found 'Torus2D'"),
+              AllOf(HasSubstr("file:2:13: topology: found 'Torus2D'"),
                     HasSubstr("expected Ring, FullyConnected or Switch")));
   EXPECT_THAT(with("[ 4, 2, 3 ]", "[ 4, 2 ]"),
-              HasSubstr("file:3: npus_count has 2 entries, expected 3 as topology has"));
-  EXPECT_THAT(with("4, 2, 3", "4, 0, 3"), HasSubstr("file:3: npus_count: found '0', expected"));
-  EXPECT_THAT(with("12.5 ]", "12.5GB/s ]"), HasSubstr("file:4: bandwidth: found '12.5GB/s'"));
-  EXPECT_THAT(with("12.5 ]", "-1 ]"), HasSubstr("file:4: bandwidth: found '-1'"));
-  EXPECT_THAT(with("200, ", "nan, "), HasSubstr("file:5: latency: found 'nan'"));
-  EXPECT_THAT(with("latency:", "latencies:"), HasSubstr("no key latency, expected the keys"));
-  EXPECT_THAT(with("[ 150.0, 75, 12.5 ]", "{a: 1}"), HasSubstr("file:4: bandwidth is no list"));
+              HasSubstr("file:3:13: npus_count has 2 entries, expected 3 as topology has"));
+  EXPECT_THAT(with("4, 2, 3", "4, 0, 3"), HasSubstr("file:3:18: npus_count: found '0', expected"));
+  EXPECT_THAT(with("12.5 ]", "12.5GB/s ]"), HasSubstr("file:4:25: bandwidth: found '12.5GB/s'"));
+  EXPECT_THAT(with("12.5 ]", "-1 ]"), HasSubstr("file:4:25: bandwidth: found '-1'"));
+  EXPECT_THAT(with("200, ", "nan, "), HasSubstr("file:5:12: latency: found 'nan'"));
+  EXPECT_THAT(with("latency:", "latencies:"),
+              HasSubstr("file:5:1: no key latency but 'latencies', expected the keys"));
+  EXPECT_THAT(with("[ 150.0, 75, 12.5 ]", "{a: 1}"), HasSubstr("file:4:12: bandwidth is no list"));
   EXPECT_THAT(with("4, 2, 3", "1000000, 2, 3"), HasSubstr("6e+06 hosts with"));
   EXPECT_THAT(with("bandwidth", "latency"), HasSubstr("latency"));
 }
@@ -263,13 +264,14 @@ TEST(ImportNvidiaSmi, SaysAtWhichLineSomethingElseWasExpected) {
   const auto with = [&](const std::string& from, const std::string& to) {
     return refusal(replaced(good, from, to), "nvidia-smi");
   };
-  EXPECT_THAT(with("PIX\tNODE\tSYS", "PIX\tNOD\tSYS"),
-              HasSubstr("file:6: found 'NOD' in the row of mlx5_0 and the column of GPU1, expected "
-                        "X, NV#, PIX, PXB, PHB, NODE or SYS"));
+  EXPECT_THAT(
+      with("PIX\tNODE\tSYS", "PIX\tNOD\tSYS"),
+      HasSubstr("file:6:12: found 'NOD' in the row of mlx5_0 and the column of GPU1, expected "
+                "X, NV#, PIX, PXB, PHB, NODE or SYS"));
   EXPECT_THAT(with("SYS\tSYS\tPXB\tPHB\tSYS\t X", "SYS\tSYS\tPXB\tPHB"),
-              HasSubstr("file:7: 4 cells in the row of mlx5_1, expected 6"));
+              HasSubstr("file:7:20: 4 cells in the row of mlx5_1, expected 6"));
   EXPECT_THAT(with("GPU0\t X \tNV2", "GPU0\t NV2 \tX"),
-              HasSubstr("file:2: an X between GPU0 and GPU1"));
+              HasSubstr("file:2:12: an X between GPU0 and GPU1"));
   EXPECT_THAT(refusal("nothing of the kind", "nvidia-smi"), HasSubstr("no line that names GPU0"));
 }
 
@@ -337,18 +339,20 @@ TEST(ImportNs3, SaysAtWhichLineSomethingElseWasExpected) {
     return refusal(replaced(good, from, to), "ns3");
   };
   EXPECT_THAT(with("0 3 50Gbps", "0 9 50Gbps"),
-              HasSubstr("file:3: found '9', expected the number of a node from 0 to 4"));
-  EXPECT_THAT(with("50Gbps 1us 0\n", "50Gbps 1us\n"), HasSubstr("file:3: 4 words, expected 5"));
-  EXPECT_THAT(with("50Gbps", "50Gb"), HasSubstr("file:3: found '50Gb', expected a bandwidth such"));
-  EXPECT_THAT(with("50Gbps", "0Gbps"), HasSubstr("file:3: found '0Gbps'"));
-  EXPECT_THAT(with("50Gbps", "-5Gbps"), HasSubstr("file:3: found '-5Gbps'"));
-  EXPECT_THAT(with("1us", "1h"), HasSubstr("file:3: found '1h', expected a latency such"));
-  EXPECT_THAT(with("0.01", "none"), HasSubstr("file:4: found 'none', expected an error rate"));
-  EXPECT_THAT(with("5 2 5", "1000000 2 5"), HasSubstr("file:1: 1000000 nodes, expected from 1 to"));
+              HasSubstr("file:3:3: found '9', expected the number of a node from 0 to 4"));
+  EXPECT_THAT(with("50Gbps 1us 0\n", "50Gbps 1us\n"), HasSubstr("file:3:1: 4 words, expected 5"));
+  EXPECT_THAT(with("50Gbps", "50Gb"),
+              HasSubstr("file:3:5: found '50Gb', expected a bandwidth such"));
+  EXPECT_THAT(with("50Gbps", "0Gbps"), HasSubstr("file:3:5: found '0Gbps'"));
+  EXPECT_THAT(with("50Gbps", "-5Gbps"), HasSubstr("file:3:5: found '-5Gbps'"));
+  EXPECT_THAT(with("1us", "1h"), HasSubstr("file:3:12: found '1h', expected a latency such"));
+  EXPECT_THAT(with("0.01", "none"), HasSubstr("file:4:16: found 'none', expected an error rate"));
+  EXPECT_THAT(with("5 2 5", "1000000 2 5"),
+              HasSubstr("file:1:1: 1000000 nodes, expected from 1 to"));
   EXPECT_THAT(with("5 2 5", "5 5 5"), HasSubstr("expected at least one host"));
   EXPECT_THAT(with("5 2 5", "5 2 5000000"), HasSubstr("5000000 links, expected at most"));
   EXPECT_THAT(with("0 3 50Gbps", "1 3 50Gbps"), HasSubstr("no links lead from host 0 to host 1"));
-  EXPECT_THAT(with("3 4\n", "3 4 4\n"), HasSubstr("file:2: found '4', expected 2 switches"));
+  EXPECT_THAT(with("3 4\n", "3 4 4\n"), HasSubstr("file:2:5: found '4', expected 2 switches"));
   EXPECT_THAT(refusal("5 2 5\n3\n", "ns3"), HasSubstr("the end, expected 1 more switches"));
   EXPECT_THAT(refusal("", "ns3"), HasSubstr("expected the counts of nodes, switches and links"));
 }
@@ -389,13 +393,14 @@ TEST(ImportHtsim, SaysAtWhichLineSomethingElseWasExpected) {
               HasSubstr("file:22: radix_up 2 is no multiple of bundle 3"));
   EXPECT_THAT(with("Podsize 8", "Podsize 5"),
               HasSubstr("podsize 5 is no multiple of radix_down 4"));
-  EXPECT_THAT(with("Nodes 16", "Nodes sixteen"), HasSubstr("file:2: nodes: found 'sixteen'"));
+  EXPECT_THAT(with("Nodes 16", "Nodes sixteen"), HasSubstr("file:2:7: nodes: found 'sixteen'"));
   EXPECT_THAT(with("Nodes 16", "Nodes 99999999999"),
-              HasSubstr("file:2: nodes: found '99999999999'"));
-  EXPECT_THAT(with("Tiers 3", "Nodes 17"), HasSubstr("file:3: 'nodes' is given twice"));
+              HasSubstr("file:2:7: nodes: found '99999999999'"));
+  EXPECT_THAT(with("Tiers 3", "Nodes 17"), HasSubstr("file:3:1: 'nodes' is given twice"));
   EXPECT_THAT(with("Tiers 3", "Tiers 2"), HasSubstr("3 tiers are described, expected 2"));
-  EXPECT_THAT(with("Tier 1", "Tier 2"), HasSubstr("file:15: tier: found '2', expected 1"));
-  EXPECT_THAT(with("Radix_Up 2", "Radix_Sideways 2"), HasSubstr("file:9: found 'radix_sideways'"));
+  EXPECT_THAT(with("Tier 1", "Tier 2"), HasSubstr("file:15:6: tier: found '2', expected 1"));
+  EXPECT_THAT(with("Radix_Up 2", "Radix_Sideways 2"),
+              HasSubstr("file:9:1: found 'radix_sideways'"));
   EXPECT_THAT(with("Downlink_speed_Gbps 100", ""), HasSubstr("no key downlink_speed_gbps"));
   EXPECT_THAT(
       refusal(replaced(fixture("htsim_two_tiers.topo"), "podsize 32", "podsize 16"), "htsim"),

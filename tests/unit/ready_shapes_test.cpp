@@ -28,10 +28,10 @@ struct Ready {
 };
 
 constexpr Ready ready_shapes[] = {
-    {"dragonfly", 1056},      {"fat_tree", 1024},  {"hgx_128", 1024},
-    {"hgx_32", 256},          {"hgx_8", 64},       {"hgx_h100", 8},
-    {"hypercube", 16},        {"laptop", 8},       {"leaf_spine_100g", 192},
-    {"leaf_spine_400g", 512}, {"ring", 8},         {"star", 8},
+    {"dragonfly", 1056},      {"emulated_racks", 8}, {"emulated_ring", 6}, {"emulated_star", 4},
+    {"fat_tree", 1024},       {"hgx_128", 1024},     {"hgx_32", 256},      {"hgx_8", 64},
+    {"hgx_h100", 8},          {"hypercube", 16},     {"laptop", 8},        {"leaf_spine_100g", 192},
+    {"leaf_spine_400g", 512}, {"ring", 8},           {"star", 8},          {"torus_2d", 16},
     {"torus_3d", 64},         {"two_site_wan", 64}};
 
 std::string path_of(const std::string& name) {

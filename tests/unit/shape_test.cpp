@@ -222,7 +222,8 @@ TEST(FabricBuilder, ACableHasTwoDirectionsThatKnowEachOtherOrOneThatIsShared) {
   EXPECT_EQ(builder.opposite(full + 1), full);
   EXPECT_EQ(builder.opposite(shared), shared);
   EXPECT_EQ(builder.opposite(one_way), -1);
-  EXPECT_DOUBLE_EQ(builder.links()[0].latency_seconds, 3e-6);
+  EXPECT_DOUBLE_EQ(builder.links()[0].latency_seconds, 1e-6);
+  EXPECT_DOUBLE_EQ(builder.links()[0].overhead_seconds, 2e-6);
 }
 
 TEST(FabricBuilder, ImpossibleLinksAreRefusedByName) {

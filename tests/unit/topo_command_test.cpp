@@ -115,7 +115,25 @@ TEST(TopoCommand, APlatformForSimGridIsCheckedBeforeSimGridReadsIt) {
                              "speed=\"1Gf\" bw=\"-1GBps\" lat=\"1us\"/>\n</zone></platform>\n";
   const CommandResult result = run_tutti("simulate allreduce --sizes 1K --topology " + negative);
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.errors, HasSubstr(":4: "));
+  EXPECT_THAT(result.errors, HasSubstr(":4:68: "));
+}
+
+TEST(TopoCommand, APlatformThatOnlySimGridCanModelIsSimulatedAsItIs) {
+  const std::string wireless = file_of("wireless.xml");
+  std::ofstream(wireless) << "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM "
+                             "\"https://simgrid.org/simgrid.dtd\"><platform version=\"4.1\">\n"
+                             "<zone id=\"w\" routing=\"Wifi\">\n"
+                             "<prop id=\"access_point\" value=\"router\"/>\n"
+                             "<router id=\"router\"/>\n"
+                             "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>\n"
+                             "<link id=\"air\" sharing_policy=\"WIFI\" bandwidth=\"80Mbps\" "
+                             "latency=\"0ms\"/>\n</zone></platform>\n";
+  const CommandResult result =
+      run_tutti("simulate broadcast --json --sizes 1M --algo binomial --topology " + wireless);
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  // 1 MiB goes to the access point and from there, over the same air of 10 MB/s: 209715.2 us.
+  EXPECT_THAT(result.output, HasSubstr(":20971"));
+  EXPECT_THAT(run_tutti("topo import " + wireless).errors, HasSubstr(":3:23: <zone>"));
 }
 
 TEST(TopoCommand, ExportsCanBeReadBack) {
