@@ -1,5 +1,7 @@
 #include "collectives/channel.hpp"
 
+#include <utility>
+
 namespace tutti {
 namespace {
 
@@ -22,6 +24,12 @@ class Hash {
 };
 
 }  // namespace
+
+RankGroup RankGroup::of(std::vector<int> ranks) {
+  Hash hash;
+  for (const int rank : ranks) hash.add(static_cast<std::uint64_t>(rank));
+  return {std::move(ranks), hash.value() | 1};
+}
 
 std::uint64_t Call::signature() const {
   if (algorithm.empty()) return 0;
@@ -47,14 +55,29 @@ std::string Progress::where() const {
   return fmt::format("step {} of {}", step, steps);
 }
 
+std::string Progress::describe_call() const {
+  std::string text = call.describe();
+  if (group != nullptr) text += fmt::format(" in a group of {}", group->ranks.size());
+  return text;
+}
+
 Operation::Operation(Channel& channel, const Call& call, int steps)
     : progress_(*channel.progress_) {
   if (progress_.depth++ > 0) return;
   progress_.call = call;
-  progress_.signature = call.signature();
+  progress_.group = channel.group_;
+  // An even number added to an odd one: never 0.
+  progress_.signature =
+      call.signature() + (channel.group_ == nullptr ? 0 : channel.group_->hash << 1);
   ++progress_.sequence;
   progress_.step = 0;
   progress_.steps = steps;
+  try {
+    channel.substrate_->on_call();
+  } catch (...) {
+    --progress_.depth;
+    throw;
+  }
 }
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "collectives/block.hpp"
 #include "collectives/error.hpp"
@@ -36,6 +37,14 @@ struct Request {
   std::uint64_t id = 0;
 };
 
+/// Some ranks of a world, in the order in which they are numbered among themselves.
+struct RankGroup {
+  std::vector<int> ranks;  ///< By their numbers in the world.
+  std::uint64_t hash = 0;  ///< The same in every process, never 0.
+
+  static RankGroup of(std::vector<int> ranks);
+};
+
 /// What the ranks have agreed to do, as far as it must be the same on all of them.
 struct Call {
   std::string_view algorithm;  ///< For example "allreduce_ring"; outlives the call.
@@ -54,14 +63,20 @@ struct Call {
 /// Where a channel is: shared by a substrate's channel and the decorators around it.
 struct Progress {
   Call call;
-  std::uint64_t signature = 0;
+  std::uint64_t signature = 0;       ///< Of the call and the group.
+  const RankGroup* group = nullptr;  ///< Who takes part in the call; null: all ranks.
   std::uint64_t sequence = 0;  ///< Calls entered so far; the current one has this number, from 1.
   int depth = 0;               ///< Nesting of Operations; only the outermost sets `call`.
   int step = 0;                ///< Blocking steps begun in the current call, from 1.
   int steps = 0;               ///< The most steps any rank takes in it.
+  bool is_agreed = true;       ///< False in a call whose participants may not all be in it yet.
 
   /// For example "step 4 of 7".
   std::string where() const;
+
+  /// As Call::describe(), with the size of the group: "allreduce_ring of 8 int8, sum in a group of
+  /// 3".
+  std::string describe_call() const;
 };
 
 inline constexpr double no_deadline = std::numeric_limits<double>::infinity();
@@ -140,15 +155,38 @@ class Channel {
   /// Algorithms that use isend and irecv directly say where their steps begin.
   void next_step() { ++progress_->step; }
 
+  /// Called before a rank writes to user data other than by a receive. Where the substrate can
+  /// tell, returns once all participants are in the current call, and throws Error(mismatch) if
+  /// one is in another; elsewhere, and outside calls, does nothing.
+  void agree() {
+    if (!progress_->is_agreed) substrate_->await_agreement();
+  }
+
   const Progress& progress() const { return *progress_; }
 
  protected:
   /// A substrate's channel, with a progress of its own.
-  Channel(int rank, int size) : rank_(rank), size_(size), progress_(&own_progress_) {}
+  Channel(int rank, int size)
+      : rank_(rank), size_(size), substrate_(this), progress_(&own_progress_) {}
 
   /// A decorator's: shares the progress of what it decorates.
   Channel(int rank, int size, Channel& inner)
-      : rank_(rank), size_(size), progress_(inner.progress_) {}
+      : rank_(rank),
+        size_(size),
+        group_(inner.group_),
+        substrate_(inner.substrate_),
+        progress_(inner.progress_) {}
+
+  /// The ranks of this channel, if it is not all of the world's.
+  const RankGroup* group() const { return group_; }
+
+  /// For a channel of a subset; `group` must outlive it.
+  void set_group(const RankGroup& group) { group_ = &group; }
+
+  /// Of a substrate that can tell: a call has begun; whether all participants are in it.
+  virtual void on_call() {}
+  virtual void await_agreement() {}
+  void set_agreed(bool is_agreed) { progress_->is_agreed = is_agreed; }
 
   /// `block` is never empty and the peer never the own rank; the id returned is never 0.
   virtual Request post_send(int to, Block block) = 0;
@@ -166,6 +204,8 @@ class Channel {
 
   const int rank_;
   const int size_;
+  const RankGroup* group_ = nullptr;
+  Channel* const substrate_;
   Progress own_progress_;
   Progress* const progress_;
 };

@@ -31,7 +31,7 @@ void check_envelope(const Progress& progress, int rank, int from, Block block,
                   rank, size_text(own.count, own.dtype, own.ghost), from, progress.where(), from,
                   size_text(envelope.count, envelope.dtype, envelope.ghost));
   if (own.signature != envelope.signature) {
-    text += fmt::format("; rank {} is in {}, rank {} in {}", rank, progress.call.describe(), from,
+    text += fmt::format("; rank {} is in {}, rank {} in {}", rank, progress.describe_call(), from,
                         sender_call.empty() ? "another call" : sender_call);
     text += "; all ranks must make the same call";
   }
@@ -43,7 +43,7 @@ Error call_mismatch(const Progress& progress, int rank, int peer, const std::str
       ErrorKind::mismatch,
       fmt::format("{}: rank {} is in {} (call #{}), rank {} in {}; all ranks must make the "
                   "same call",
-                  prefix(progress), rank, progress.call.describe(), progress.sequence, peer,
+                  prefix(progress), rank, progress.describe_call(), progress.sequence, peer,
                   peer_call),
       rank);
 }
@@ -67,6 +67,17 @@ Error send_timeout(const Progress& progress, int rank, int to, double waited_sec
                   prefix(progress), rank, waited_seconds, expected_bytes, to, progress.where(),
                   taken_bytes),
       rank);
+}
+
+Error never_received(const Unreceived& message) {
+  return Error(
+      ErrorKind::mismatch,
+      fmt::format("rank {} sent {} bytes ({} {}) to rank {} that it never received; rank {} "
+                  "was last in {}, rank {} in {}; all ranks must make the same calls",
+                  message.from, message.count * bytes_of(message.dtype), message.count,
+                  name_of(message.dtype), message.to, message.from, message.from_call, message.to,
+                  message.to_call),
+      message.from);
 }
 
 Error dead_channel(const Progress& progress, int rank, ErrorKind kind, const std::string& first) {

@@ -37,6 +37,19 @@ Error receive_timeout(const Progress& progress, int rank, int from, double waite
 Error send_timeout(const Progress& progress, int rank, int to, double waited_seconds,
                    std::size_t expected_bytes, std::size_t taken_bytes);
 
+/// A message that was sent and that nobody received by the end of a run.
+struct Unreceived {
+  int from = 0;
+  int to = 0;
+  std::uint64_t count = 0;
+  DType dtype = DType::float32;
+  std::string from_call;  ///< What each end was last in, or "no collective".
+  std::string to_call;
+};
+
+/// The error for it: names both ranks and both calls.
+Error never_received(const Unreceived& message);
+
 /// The error for every use of a channel after its first error.
 Error dead_channel(const Progress& progress, int rank, ErrorKind kind, const std::string& first);
 

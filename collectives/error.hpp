@@ -14,7 +14,7 @@ enum class ErrorKind {
   timeout,    ///< A wait passed the channel's deadline.
   peer_lost,  ///< A rank ended, was killed or failed while others still needed it.
   mismatch,   ///< Ranks disagree about what they communicate.
-  deadlock,   ///< No rank can go on (simulation and plans, which can tell).
+  deadlock,   ///< No rank can go on (where the substrate can tell).
   usage,      ///< The request is invalid: unknown name, bad file, unsupported combination.
   system,     ///< The operating system refused something.
 };

@@ -26,6 +26,7 @@ void copy_block(Channel& channel, Block target, Block source) {
   check_same_dtype("copy_block", target, source);
   if (!target.is_ghost()) {
     if (target.data == source.data) return;
+    channel.agree();
     std::memmove(target.data, source.data, target.bytes());
   }
   channel.charge(Work{Work::Kind::copy, 0.0, target, source, Op::replace});
@@ -36,6 +37,7 @@ void reduce_block(Channel& channel, Block target, Block source, Op op) {
   check_alike("reduce_block", target, source);
   check_same_dtype("reduce_block", target, source);
   if (!target.is_ghost()) {
+    channel.agree();
     reduce_elements(op, target.dtype, target.data, source.data, target.count);
   }
   channel.charge(Work{Work::Kind::reduce, 0.0, target, source, op});
@@ -57,7 +59,10 @@ void fold_in_order(Channel& channel, Block own, int index, const Parts& others,
 
 void divide_block(Channel& channel, Block target, int divisor) {
   if (target.is_empty()) return;
-  if (!target.is_ghost()) divide_elements(target.dtype, target.data, target.count, divisor);
+  if (!target.is_ghost()) {
+    channel.agree();
+    divide_elements(target.dtype, target.data, target.count, divisor);
+  }
   channel.charge(Work{Work::Kind::scale, 0.0, target, target, Op::replace});
 }
 
@@ -65,6 +70,7 @@ void convert_block(Channel& channel, Block target, Block source) {
   if (target.is_empty() && source.is_empty()) return;
   check_alike("convert_block", target, source);
   if (!target.is_ghost()) {
+    channel.agree();
     convert_elements(target.dtype, target.data, source.dtype, source.data, target.count);
   }
   channel.charge(Work{Work::Kind::scale, 0.0, target, source, Op::replace});

@@ -24,6 +24,12 @@ SubChannel::SubChannel(Channel& inner, std::vector<int> members)
   check(sorted.front() >= 0 && sorted.back() < inner.size(),
         "sub_channel: members {} to {} do not lie within a world of {}", sorted.front(),
         sorted.back(), inner.size());
+  std::vector<int> ranks = members_;
+  if (group() != nullptr) {
+    for (int& rank : ranks) rank = group()->ranks[static_cast<std::size_t>(rank)];
+  }
+  group_ = RankGroup::of(std::move(ranks));
+  set_group(group_);
 }
 
 Request SubChannel::post_send(int to, Block block) {

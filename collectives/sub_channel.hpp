@@ -20,6 +20,7 @@ class SubChannel final : public Decorator {
 
  private:
   std::vector<int> members_;
+  RankGroup group_;  // The members by their numbers in the world.
 };
 
 }  // namespace tutti

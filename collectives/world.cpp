@@ -7,7 +7,7 @@ std::mt19937_64& Rank::random() {
     std::seed_seq sequence{static_cast<std::uint32_t>(seed_),
                            static_cast<std::uint32_t>(seed_ >> 32),
                            static_cast<std::uint32_t>(index_)};
-    random_.emplace(sequence);
+    random_ = std::make_unique<std::mt19937_64>(sequence);
   }
   return *random_;
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <random>
 
 #include "collectives/channel.hpp"
@@ -42,7 +42,7 @@ class Rank {
   const int index_;
   const int size_;
   const std::uint64_t seed_;
-  std::optional<std::mt19937_64> random_;  // Once asked for: seeding takes longer than many a run.
+  std::unique_ptr<std::mt19937_64> random_;  // Once asked for: it is large and slow to seed.
 };
 
 using Program = std::function<void(Rank&)>;

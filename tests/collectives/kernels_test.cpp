@@ -157,21 +157,49 @@ TEST(Kernels, Bfloat16SumsRoundAtEveryStep) {
             bfloat16(258.0F));
 }
 
-TEST(Kernels, Bfloat16ArithmeticEqualsEigensForEveryValue) {
-  using Eigen::bfloat16;
-  std::vector<bfloat16> all;
+template <typename T>
+class ShortKernels : public testing::Test {};
+using Short = testing::Types<Eigen::half, Eigen::bfloat16>;
+TYPED_TEST_SUITE(ShortKernels, Short);
+
+// Eigen's own arithmetic on 16-bit types is the reference.
+TYPED_TEST(ShortKernels, ArithmeticEqualsEigensForEveryValue) {
+  using T = TypeParam;
+  std::vector<T> all;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
-    all.push_back(std::bit_cast<bfloat16>(static_cast<std::uint16_t>(bits)));
+    all.push_back(std::bit_cast<T>(static_cast<std::uint16_t>(bits)));
   }
-  for (const float other : {1.0F, -0.7F, 3e-30F, 2.5e38F}) {
-    const std::vector<bfloat16> others(all.size(), bfloat16(other));
-    const std::vector<bfloat16> sums = reduced(Op::sum, all, others);
-    const std::vector<bfloat16> products = reduced(Op::product, all, others);
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float other :
+       {0.0F, -0.0F, 1.0F, -0.7F, 3e-30F, 2.5e38F, 6e-8F, 3.1e-5F, -0.03F, 65504.0F, -infinity}) {
+    const std::vector<T> others(all.size(), static_cast<T>(other));
+    const std::vector<T> sums = reduced(Op::sum, all, others);
+    const std::vector<T> products = reduced(Op::product, all, others);
+    const auto expect_equal = [](T found, T expected) {
+      if ((Eigen::numext::isnan)(expected)) expected = std::numeric_limits<T>::quiet_NaN();
+      EXPECT_EQ(bytes_of_value(found), bytes_of_value(expected));
+    };
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if ((Eigen::numext::isnan)(all[i])) continue;
-      EXPECT_EQ(bytes_of_value(sums[i]), bytes_of_value(bfloat16(all[i] + others[i])));
-      EXPECT_EQ(bytes_of_value(products[i]), bytes_of_value(bfloat16(all[i] * others[i])));
+      expect_equal(sums[i], static_cast<T>(all[i] + others[i]));
+      expect_equal(products[i], static_cast<T>(all[i] * others[i]));
     }
+  }
+}
+
+TEST(Kernels, RandomHalfProductsAndSumsEqualEigens) {
+  const unsigned seed = 20240608;
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  std::vector<Eigen::half> a, b;
+  for (int i = 0; i < 200'000; ++i) {
+    a.push_back(std::bit_cast<Eigen::half>(static_cast<std::uint16_t>(random() % 0x7c00)));
+    b.push_back(std::bit_cast<Eigen::half>(static_cast<std::uint16_t>(random() % 0x7c00)));
+  }
+  const std::vector<Eigen::half> sums = reduced(Op::sum, a, b),
+                                 products = reduced(Op::product, a, b);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(bytes_of_value(sums[i]), bytes_of_value(Eigen::half(a[i] + b[i])));
+    EXPECT_EQ(bytes_of_value(products[i]), bytes_of_value(Eigen::half(a[i] * b[i])));
   }
 }
 
