@@ -34,9 +34,27 @@ T* construct(std::byte* memory, std::size_t count) {
 
 }  // namespace
 
-std::string CallRecord::describe() const {
-  const Call call{algorithm.data(), count, dtype, op, root};
-  return call.describe();
+// Groups lie behind the place that their hash names, in the order in which they came.
+LaneRecord::Place LaneRecord::find(std::uint64_t group) const {
+  if (group == 0) return {&world_calls};
+  for (std::size_t i = 0; i < groups; ++i) {
+    const GroupCalls& calls = group_calls[(group + i) % groups];
+    const std::uint64_t found = calls.group.load();
+    if (found == group) return {&calls};
+    if (found == 0) return {};
+  }
+  return {nullptr, true};
+}
+
+GroupCalls* LaneRecord::claim(std::uint64_t group) {
+  if (group == 0) return &world_calls;
+  for (std::size_t i = 0; i < groups; ++i) {
+    GroupCalls& calls = group_calls[(group + i) % groups];
+    if (calls.group.load() != 0) continue;
+    calls.group.store(group);
+    return &calls;
+  }
+  return nullptr;
 }
 
 void FailureRecord::set(Cause new_cause, ErrorKind new_kind, const std::string& text) {
@@ -62,7 +80,7 @@ std::string Board::describe_first_failure() const {
   const int rank = first_failed();
   const FailureRecord& failure = ranks_[rank].failure;
   if (failure.cause == FailureRecord::Cause::death) return failure.text();
-  return fmt::format("rank {} failed", rank);
+  return fmt::format("rank {} failed: {}", rank, failure.text());
 }
 
 void Board::fail(int rank) const {

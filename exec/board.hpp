@@ -10,6 +10,7 @@
 #include <string>
 
 #include "collectives/channel.hpp"
+#include "exec/call_record.hpp"
 #include "exec/doorbell.hpp"
 #include "exec/queue.hpp"
 #include "exec/seqlock.hpp"
@@ -17,42 +18,62 @@
 
 namespace tutti {
 
-/// The call that a channel is in, as others see it. Longer names are cut.
-struct CallRecord {
-  std::uint64_t sequence = 0;  ///< 0: no call yet.
-  std::uint64_t signature = 0;
-  std::uint64_t count = 0;
-  std::int32_t root = -1;
-  DType dtype = DType::float32;
-  Op op = Op::replace;
-  std::array<char, 50> algorithm{};
-
-  /// As Call::describe().
-  std::string describe() const;
+enum class WaitKind : std::uint8_t {
+  receive,  ///< Until the peer sends.
+  send,     ///< Until the peer takes a message.
+  entry,    ///< Until the peer makes a call.
 };
 
-/// What a sleeping channel waits for. `episode` tells apart two sleeps for the same thing.
+/// What a channel waits for that sleeps, having done all it can until then. `episode` tells apart
+/// two sleeps for the same thing.
 struct Waiting {
   std::uint64_t episode = 0;
   std::int32_t peer = -1;  ///< -1: not asleep.
-  bool is_send = false;
+  WaitKind kind = WaitKind::receive;
+  bool is_bounded = false;  ///< The channel has a deadline of its own.
 
   std::uint64_t pack() const {
-    return episode << 24 | static_cast<std::uint64_t>(peer + 1) << 1 | (is_send ? 1U : 0U);
+    return episode << 26 | static_cast<std::uint64_t>(peer + 1) << 3 |
+           (is_bounded ? std::uint64_t{4} : 0) | static_cast<std::uint64_t>(kind);
   }
   static Waiting unpack(std::uint64_t packed) {
-    return {packed >> 24, static_cast<std::int32_t>(packed >> 1 & 0x7fffff) - 1, (packed & 1) != 0};
+    return {packed >> 26, static_cast<std::int32_t>(packed >> 3 & 0x7fffff) - 1,
+            static_cast<WaitKind>(packed & 3), (packed & 4) != 0};
   }
   bool operator==(const Waiting&) const = default;
 };
 
-/// One lane of one rank; written by it, but for the bell.
+/// The last calls that one rank has made in one group of ranks, for the others to compare.
+struct alignas(line_bytes) GroupCalls {
+  static constexpr std::uint64_t kept = 7;  ///< With the group one cache line.
+
+  std::atomic<std::uint64_t> group{0};  ///< Its hash; 0: free, or the world.
+  /// By the number of the call within the group; see Agreement.
+  std::array<std::atomic<std::uint64_t>, kept> tokens{};
+};
+
+/// One lane of one rank; written by it, but for the bell and `is_awaited`.
 struct LaneRecord {
+  static constexpr std::size_t groups = 31;
+
   Seqlock<CallRecord> call;
+  GroupCalls world_calls;
+  std::array<GroupCalls, groups> group_calls;
   alignas(line_bytes) std::atomic<std::uint64_t> waiting{0};  ///< A packed Waiting.
   /// The peer that the current wait needs, if it is a long one; a failed one needs it for ever.
   std::atomic<std::int32_t> needed{-1};
+  std::atomic<bool> is_awaited{false};  ///< Some rank sleeps until this one makes a call.
   alignas(line_bytes) Doorbell bell;
+
+  /// Where the calls in the group of hash `group` (0: the world) are, if they are already.
+  struct Place {
+    const GroupCalls* calls = nullptr;
+    bool is_full = false;  ///< They are not, and never will be.
+  };
+  Place find(std::uint64_t group) const;
+
+  /// A place for them, by the rank itself, once a group; null where there is no room.
+  GroupCalls* claim(std::uint64_t group);
 };
 
 /// Why a rank ended before its program did.

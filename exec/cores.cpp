@@ -89,6 +89,20 @@ std::optional<double> quota_cores(const std::string& groups, const fs::path& roo
   return result;
 }
 
+void pin_to_core(int index) {
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return;
+  int to_skip = index % std::max(1, CPU_COUNT(&mask));
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &mask) || to_skip-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+    return;
+  }
+}
+
 int available_cores() {
   std::ifstream stream("/proc/self/cgroup");
   const std::string groups{std::istreambuf_iterator<char>(stream), {}};

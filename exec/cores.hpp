@@ -11,6 +11,10 @@ namespace tutti {
 /// at least 1.
 int available_cores();
 
+/// Keeps the calling thread, and those it starts, on one of the processors it may use, `index`
+/// modulo their number; does nothing where that is refused.
+void pin_to_core(int index);
+
 /// The smallest quota, in processors, of a control group and those above it, as far as they show.
 /// `groups` is the text of /proc/self/cgroup; `root` is where the control groups are mounted.
 std::optional<double> quota_cores(const std::string& groups, const std::filesystem::path& root);

@@ -16,6 +16,7 @@ class Doorbell {
  public:
   void arm() { armed_.store(1); }
   void disarm() { armed_.store(0); }
+  bool is_armed() const { return armed_.load() != 0; }
 
   void ring() {
     if (armed_.load() != 0 && armed_.exchange(0) != 0) wake();

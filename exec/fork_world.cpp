@@ -8,6 +8,7 @@
 #include "exec/launcher.hpp"
 #include "exec/rank_process.hpp"
 #include "exec/shm_channel.hpp"
+#include "exec/tcp_local.hpp"
 
 namespace tutti {
 namespace {
@@ -29,8 +30,18 @@ std::string describe_death(const Board& board, int dead) {
   return text;
 }
 
+// The rank that failed first; a rank that died is one, also if another noticed before this process.
+int first_culprit(const Board& board) {
+  const int first = board.first_failed();
+  if (first < 0 || board.rank(first).failure.kind != ErrorKind::peer_lost) return first;
+  for (int rank = 0; rank < board.size(); ++rank) {
+    if (board.rank(rank).failure.cause == FailureRecord::Cause::death) return rank;
+  }
+  return first;
+}
+
 void throw_first_failure(const Board& board, const std::vector<int>& stopped_ranks) {
-  const int rank = board.first_failed();
+  const int rank = first_culprit(board);
   if (rank < 0) return;
   const FailureRecord& failure = board.rank(rank).failure;
   std::string stopped;
@@ -61,15 +72,12 @@ void check_all_received(const Board& board) {
         const std::uint64_t tail = queue.tail.load(), head = queue.head.load();
         if (from == to || head == tail) continue;
         const Envelope& envelope = queue.slot(head).envelope;
-        throw Error(
-            ErrorKind::mismatch,
-            fmt::format("rank {} sent {} bytes ({} {}) to rank {} that it never received; rank {} "
-                        "was last in {}, rank {} in {}; all ranks must make the same calls",
-                        from, envelope.count * bytes_of(envelope.dtype), envelope.count,
-                        name_of(envelope.dtype), to, from,
-                        describe_call(board.lane(from, lane).call.load()), to,
-                        describe_call(board.lane(to, lane).call.load())),
-            from);
+        throw never_received({.from = from,
+                              .to = to,
+                              .count = envelope.count,
+                              .dtype = envelope.dtype,
+                              .from_call = describe_call(board.lane(from, lane).call.load()),
+                              .to_call = describe_call(board.lane(to, lane).call.load())});
       }
     }
   }
@@ -88,18 +96,37 @@ std::byte* ForkWorld::allocate(std::size_t bytes) {
 }
 
 void ForkWorld::run(const Program& program) {
+  if (options_.wire == Wire::tcp) return run_tcp(program);
   const Board board(size(), lanes());
-  const ShmChannel::Settings settings{options_.timeout_seconds, patience_for(size())};
+  const ShmChannel::Settings settings{options_.timeout_seconds, patience_for(size()),
+                                      options_.checks_calls};
   Launcher launcher(board);
   launcher.start([&](int rank) {
     const ChannelMaker make_channel = [&](int lane) {
       return std::make_unique<ShmChannel>(rank, lane, board, arena_, settings);
     };
+    if (options_.pins && size() <= available_cores()) pin_to_core(rank);
     return run_rank(rank, board, make_channel, options_.seed, program);
   });
+  finish(board, launcher);
+  check_all_received(board);
+}
+
+void ForkWorld::run_tcp(const Program& program) {
+  const Board board(size(), lanes());
+  LocalTcp tcp(board, {options_.address, options_.port, options_.timeout_seconds});
+  Launcher launcher(board);
+  launcher.start([&](int rank) {
+    return run_rank(rank, board, tcp.channels_of(rank), options_.seed, program);
+  });
+  tcp.release();
+  finish(board, launcher);
+  tcp.check_all_received();
+}
+
+void ForkWorld::finish(const Board& board, Launcher& launcher) {
   launcher.watch(options_.timeout_seconds);
   throw_first_failure(board, launcher.stopped_ranks());
-  check_all_received(board);
 }
 
 }  // namespace tutti

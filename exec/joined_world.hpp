@@ -35,8 +35,19 @@ class JoinedTransport {
   virtual std::vector<std::string> exchange(const std::string& own, double timeout_seconds) = 0;
 
   /// Tells all others that this rank has failed in `run`, why: their channels of that run throw
-  /// Error(peer_lost) with `message` at their next wait, and at once where they are waiting.
-  virtual void announce_failure(std::uint64_t run, const std::string& message) noexcept = 0;
+  /// Error(peer_lost) with `message` at their next wait, and at once where they are waiting. By any
+  /// thread. Returns false where another rank's failure of that run was known before.
+  virtual bool announce_failure(std::uint64_t run, const std::string& message) noexcept = 0;
+
+  /// The last call of all. Passes why this process has failed, "" if it has not, and returns what
+  /// each has passed, by rank; none where the transport does not tell. Throws Error(timeout) where
+  /// another process does not come to its end; the destructor may then end all.
+  virtual std::vector<std::string> finish(const std::string& /*failure*/, int /*exit_code*/) {
+    return {};
+  }
+
+  /// The number of the next run.
+  std::uint64_t begin_run() { return ++runs_; }
 
  protected:
   JoinedTransport(int rank, int size) : rank_(rank), size_(size) {}
@@ -44,6 +55,7 @@ class JoinedTransport {
  private:
   const int rank_;
   const int size_;
+  std::uint64_t runs_ = 0;
 };
 
 struct JoinedOptions {
@@ -66,6 +78,8 @@ class JoinedWorld final : public World {
   void fetch(int rank, std::byte* data, std::size_t bytes) override;
 
  private:
+  std::string run_here(std::uint64_t run, const Program& program);
+
   JoinedTransport& transport_;
   const JoinedOptions options_;
   SharedArena arena_;

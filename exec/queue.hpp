@@ -1,6 +1,7 @@
 // Queue: a bounded single-producer single-consumer queue of slots in shared memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -17,23 +18,37 @@ inline constexpr std::size_t line_bytes = 128;
 /// One message or one segment of one. Only the first segment's envelope counts.
 struct Slot {
   static constexpr std::size_t capacity_bytes = 8192;
+  static constexpr std::size_t inline_bytes = 16;
 
+  /// The number of the message here, from 1. Written last, so that whoever waits for it finds the
+  /// rest, and a small message, on the same cache line.
+  std::uint64_t number;
   Envelope envelope;
-  /// Where the whole block lies in memory that both processes see, or null: in `payload`.
+  /// Where the whole block lies in memory that both processes see, or null: in the slot.
   const std::byte* address = nullptr;
   std::uint64_t payload_bytes = 0;
-  /// Right behind the header, so that a small message is one cache line.
-  std::array<std::byte, capacity_bytes> payload;
+  std::array<std::byte, inline_bytes> small;
+  alignas(64) std::array<std::byte, capacity_bytes> large;
+
+  /// Where a payload of `bytes` lies in the slot.
+  std::byte* payload(std::size_t bytes) {
+    return bytes <= inline_bytes ? small.data() : large.data();
+  }
+  const std::byte* payload(std::size_t bytes) const {
+    return bytes <= inline_bytes ? small.data() : large.data();
+  }
 };
 
-/// The shared part. The indices count slots since the beginning and only ever grow; one end writes
-/// each, with sequentially consistent stores where a release would do for the data: see Doorbell.
+/// The shared part, in zeroed memory. The indices count slots since the beginning and only ever
+/// grow; one end writes each. The stores that the other end waits for are sequentially consistent
+/// where a release would do for the data: see Doorbell.
 class Queue {
  public:
   static constexpr std::size_t capacity = 8;
 
   alignas(line_bytes) std::atomic<std::uint64_t> head{0};  ///< Consumed.
-  alignas(line_bytes) std::atomic<std::uint64_t> tail{0};  ///< Published.
+  /// Published, or about to be: the consumer looks at the slots' numbers.
+  alignas(line_bytes) std::atomic<std::uint64_t> tail{0};
 
   /// Set while an end sleeps and wants to be woken by the other. On a line of their own, which
   /// stays shared in all caches as long as nobody sleeps.
@@ -42,25 +57,28 @@ class Queue {
 
   /// Where slot `number`, counted since the beginning, lies.
   Slot& slot(std::uint64_t number) {
-    std::byte* const memory = slots_.data() + number % capacity * sizeof(PaddedSlot);
-    return std::launder(reinterpret_cast<PaddedSlot*>(memory))->slot;
+    std::byte* const memory = slots_.data() + number % capacity * sizeof(Slot);
+    return *std::launder(reinterpret_cast<Slot*>(memory));
+  }
+
+  /// Both ends' access to Slot::number.
+  static std::atomic_ref<std::uint64_t> number_in(Slot& slot) {
+    return std::atomic_ref(slot.number);
   }
 
   /// Empties the queue. Nobody may use it meanwhile.
   void reset() {
+    const std::uint64_t used = std::min<std::uint64_t>(tail, capacity);
+    for (std::uint64_t i = 0; i < used; ++i) number_in(slot(i)).store(0);
     head = tail = 0;
     consumer_sleeps = producer_sleeps = false;
   }
 
  private:
-  // A slot is some bytes longer than a power of two, so that slots fall into different cache sets.
-  struct alignas(64) PaddedSlot {
-    Slot slot;
-  };
-
+  // A slot is a line longer than a power of two, so that slots fall into different cache sets.
   // Bytes, in which the slots, being aggregates, come to life by themselves: a new queue writes
   // its first lines only, whatever the size of its slots.
-  alignas(line_bytes) std::array<std::byte, capacity * sizeof(PaddedSlot)> slots_;
+  alignas(line_bytes) std::array<std::byte, capacity * sizeof(Slot)> slots_;
 };
 
 /// The sending end. Lives in one thread; remembers how far it has seen the other end go.
@@ -75,8 +93,12 @@ class Producer {
     return &queue_->slot(tail_);
   }
 
-  /// Hands over the slot of free_slot(). Its number is published() before the call.
-  void publish() { queue_->tail.store(++tail_); }
+  /// Hands over the slot of free_slot(), whose number is published() before the call.
+  void publish() {
+    Slot& slot = queue_->slot(tail_);
+    queue_->tail.store(++tail_, std::memory_order_release);
+    Queue::number_in(slot).store(tail_);
+  }
 
   std::uint64_t published() const { return tail_; }
 
@@ -97,13 +119,12 @@ class Producer {
 /// The receiving end. Lives in one thread.
 class Consumer {
  public:
-  explicit Consumer(Queue& queue) : queue_(&queue), head_(queue.head), tail_seen_(queue.tail) {}
+  explicit Consumer(Queue& queue) : queue_(&queue), head_(queue.head) {}
 
   /// The oldest slot not yet released, or null while there is none.
-  const Slot* front() {
-    if (head_ == tail_seen_) tail_seen_ = queue_->tail.load();
-    if (head_ == tail_seen_) return nullptr;
-    return &queue_->slot(head_);
+  const Slot* front() const {
+    Slot& slot = queue_->slot(head_);
+    return Queue::number_in(slot).load() == head_ + 1 ? &slot : nullptr;
   }
 
   /// Releases front() to the producer.
@@ -114,7 +135,6 @@ class Consumer {
  private:
   Queue* queue_;
   std::uint64_t head_;
-  std::uint64_t tail_seen_;
 };
 
 }  // namespace tutti

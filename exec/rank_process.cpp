@@ -1,6 +1,7 @@
 #include "exec/rank_process.hpp"
 
 #include <exception>
+#include <optional>
 
 #include "exec/local_rank.hpp"
 
@@ -26,9 +27,15 @@ void record(const std::exception_ptr& thrown, int rank, const Board& board) {
 
 int run_rank(int rank, const Board& board, const ChannelMaker& make_channel, std::uint64_t seed,
              const Program& program) {
-  LocalRank self(rank, board.size(), board.lanes(), seed, make_channel,
+  std::optional<LocalRank> self;
+  try {
+    self.emplace(rank, board.size(), board.lanes(), seed, make_channel,
                  [&](const std::exception_ptr& thrown) { record(thrown, rank, board); });
-  if (!self.run(program)) return exit_code_failed;
+  } catch (...) {
+    record(std::current_exception(), rank, board);
+    return exit_code_failed;
+  }
+  if (!self->run(program)) return exit_code_failed;
   board.leave(rank);
   return exit_code_done;
 }

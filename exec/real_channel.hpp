@@ -6,9 +6,17 @@
 #include <memory>
 
 #include "collectives/channel.hpp"
+#include "collectives/envelope.hpp"
 #include "exec/clock.hpp"
 
 namespace tutti {
+
+/// The messages between a rank and one peer.
+struct PeerTraffic {
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  Envelope last_sent;
+};
 
 /// A Channel on the wall's clock, on which local work takes the time that it takes.
 class RealChannel : public Channel {
@@ -18,6 +26,10 @@ class RealChannel : public Channel {
 
   /// Those posted and not waited for; 0 once the channel is dead.
   virtual std::int64_t open_requests() const = 0;
+
+  /// What has passed to and from `peer`, so that what was sent and never received is noticed at the
+  /// end of a run; nothing where the substrate notices it otherwise.
+  virtual PeerTraffic traffic(int /*peer*/) const { return {}; }
 
  protected:
   using Channel::Channel;

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "collectives/channel.hpp"
 #include "collectives/envelope.hpp"
+#include "exec/agreement.hpp"
 #include "exec/board.hpp"
+#include "exec/fifo.hpp"
 #include "exec/queue.hpp"
 #include "exec/real_channel.hpp"
 #include "exec/yield_budget.hpp"
@@ -35,6 +36,7 @@ class ShmChannel final : public RealChannel {
   struct Settings {
     double timeout_seconds = 30.0;  ///< Of each wait; set_deadline() may shorten it.
     Patience patience;
+    bool checks_calls = true;  ///< Whether nothing is written before all are in the same call.
   };
 
   /// `board` and `arena` must outlive it.
@@ -47,6 +49,8 @@ class ShmChannel final : public RealChannel {
   Request post_send(int to, Block block) override;
   Request post_recv(int from, Block block, Op op) override;
   void complete(Request request) override;
+  void on_call() override;
+  void await_agreement() override;
 
  private:
   struct Outgoing {
@@ -59,6 +63,7 @@ class ShmChannel final : public RealChannel {
   struct Incoming {
     Block block;
     Op op = Op::replace;
+    bool is_in_call = false;  // Written only when all are known to be in it.
     std::size_t received_bytes = 0;
   };
 
@@ -66,19 +71,22 @@ class ShmChannel final : public RealChannel {
   struct Link {
     std::optional<Producer> producer;
     std::optional<Consumer> consumer;
-    std::deque<Outgoing> sends;
+    Fifo<Outgoing> sends;
     std::size_t published = 0;  // Of `sends`, those from the front that are wholly published.
-    std::deque<Incoming> receives;
+    Fifo<Incoming> receives;
     std::uint64_t sends_posted = 0, sends_done = 0;
     std::uint64_t receives_posted = 0, receives_done = 0;
     bool is_active = false;  // Listed in active_.
   };
 
-  // A request's id, taken apart.
+  // A request's id, taken apart; or what `peer` must do before this rank may write.
   struct Awaited {
     int peer = 0;
-    bool is_send = false;
+    WaitKind kind = WaitKind::receive;
     std::uint64_t ordinal = 0;  // From 1 within peer and direction.
+
+    bool is_send() const { return kind == WaitKind::send; }
+    bool operator==(const Awaited&) const = default;
   };
   static Request encode(const Awaited& awaited);
   static Awaited decode(Request request);
@@ -90,8 +98,10 @@ class ShmChannel final : public RealChannel {
   };
 
   Link& begin(int peer);
-  void publish_call();
-  bool is_done(const Awaited& awaited) const;
+  bool may_write(const Incoming& in, const Envelope& envelope);
+  bool look_for_agreement();
+  void wait_for_entries();
+  bool is_done(const Awaited& awaited);
   Amount amount_of(const Awaited& awaited) const;
 
   void advance();
@@ -100,19 +110,23 @@ class ShmChannel final : public RealChannel {
   void advance_receives(int peer, Link& link);
   void check_first_segment(int peer, const Incoming& in, const Envelope& envelope) const;
   bool can_advance();
+  bool is_held(Link& link);
+  Awaited blocker_of(const Awaited& awaited);
 
+  bool look_without_clock(const Awaited& awaited);
   bool poll(const Awaited& awaited);
   bool yield(const Awaited& awaited);
   void wait_for(const Awaited& awaited);
-  void sleep(const Awaited& awaited, double until_seconds);
+  void sleep(const Awaited& blocker, double until_seconds);
   void mark_asleep(const Awaited& awaited, bool asleep);
-  void check_same_call(const Awaited& awaited) const;
-  bool waits_in_vain(int peer, const Waiting& waiting) const;
+  bool sees_reason_to_wake(const Awaited& blocker);
+  void check_cycle(const Awaited& blocker) const;
 
-  std::string situation(const Awaited& awaited) const;
-  Error interrupted(const Awaited& awaited) const;
-  Error left_alone(const Awaited& awaited) const;
-  Error timed_out(const Awaited& awaited, double waited_seconds) const;
+  std::string situation(const Awaited& awaited, const Awaited& blocker) const;
+  Error interrupted(const Awaited& awaited, const Awaited& blocker) const;
+  Error left_alone(const Awaited& awaited, const Awaited& blocker) const;
+  Error timed_out(const Awaited& awaited, const Awaited& blocker, double waited_seconds) const;
+  std::string describe_waits(int peer) const;
 
   const int lane_;
   const Board& board_;
@@ -121,10 +135,10 @@ class ShmChannel final : public RealChannel {
   YieldBudget yield_budget_;
   double deadline_seconds_ = no_deadline;
   LaneRecord& own_;
+  Agreement agreement_;
   std::vector<Link> links_;
   std::vector<int> active_;  // Peers with open requests.
   std::uint64_t posted_ = 0, waited_ = 0;
-  std::uint64_t published_call_ = 0;
   std::uint64_t episode_ = 0;
   std::int64_t open_requests_ = 0;
   std::optional<Error> death_;

@@ -1,6 +1,7 @@
 // The decorators around every substrate's channels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -13,6 +14,7 @@
 #include "collectives/run.hpp"
 #include "collectives/sub_channel.hpp"
 #include "collectives/traced.hpp"
+#include "collectives/waits.hpp"
 #include "tests/conformance/cases.hpp"
 #include "tests/conformance/substrates.hpp"
 #include "tests/support/blocks.hpp"
@@ -72,6 +74,55 @@ TEST_P(AnyDecorated, WhatOneRankSentTheOtherReceived) {
   EXPECT_EQ(traffic[0].messages_sent, traffic[1].messages_received);
   EXPECT_EQ(traffic[1].bytes_sent, traffic[0].bytes_received);
   EXPECT_EQ(traffic[1].messages_sent, traffic[0].messages_received);
+}
+
+// Rank 0 is late for rank 1, which is therefore late for rank 2.
+TEST_P(DataDecorated, WaitsAddsUpWhatEachRankWaitsForItsPeers) {
+  constexpr int chain = 3;
+  constexpr double late_seconds = 0.05;
+  const auto world = make(chain);
+  auto* const waited = reinterpret_cast<double*>(world->allocate(chain * chain * sizeof(double)));
+  world->run([&](Rank& rank) {
+    Waits waits(rank.channel());
+    const int index = rank.index();
+    if (index == 0) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(late_seconds));
+      waits.charge({Work::Kind::compute, late_seconds, {}, {}});
+    }
+    if (index > 0) waits.recv(index - 1, ghost(1));
+    if (index < chain - 1) waits.send(index + 1, ghost(1));
+    std::copy(waits.by_peer().begin(), waits.by_peer().end(), waited + chain * index);
+  });
+  std::vector<std::vector<double>> by_rank;
+  for (int i = 0; i < chain; ++i)
+    by_rank.emplace_back(waited + chain * i, waited + chain * (i + 1));
+  const WaitReport report = report_waits(by_rank, std::vector<double>(chain, 10.0));
+  // How late a rank starts to wait is the system's business, where time is not the simulator's.
+  if (GetParam().end_seconds != nullptr) {
+    EXPECT_EQ(report.straggler, 0);
+  }
+  for (int rank = 1; rank < chain; ++rank) {
+    const RankWaits& waits = report.ranks[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(waits.peer, rank - 1);
+    EXPECT_GT(waits.peer_seconds, 0.0);
+    EXPECT_DOUBLE_EQ(waits.share, waits.seconds / 10.0);
+  }
+}
+
+TEST(WaitReport, NobodyIsAStragglerWhereAllWaitAboutAsLong) {
+  const WaitReport report =
+      report_waits({{0.0, 1.0, 2.0}, {2.0, 0.0, 2.0}, {1.5, 2.5, 0.0}}, {10.0, 10.0, 0.0});
+  EXPECT_EQ(report.straggler, -1);
+  EXPECT_EQ(report.ranks[0].peer, 2);
+  EXPECT_DOUBLE_EQ(report.ranks[0].peer_seconds, 2.0);
+  EXPECT_DOUBLE_EQ(report.ranks[1].share, 0.4);
+  EXPECT_DOUBLE_EQ(report.ranks[2].share, 0.0);
+}
+
+TEST(WaitReport, OfOneRankHasNoStraggler) {
+  const WaitReport report = report_waits({{0.0}}, {1.0});
+  EXPECT_EQ(report.straggler, -1);
+  EXPECT_EQ(report.ranks[0].peer, -1);
 }
 
 // A case of every algorithm with random data.

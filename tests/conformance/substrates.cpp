@@ -9,11 +9,15 @@
 #include "collectives/plan_check.hpp"
 #include "tests/support/loopback_world.hpp"
 #ifdef TUTTI_TEST_SIM
+#include "sim/replay_world.hpp"
 #include "sim/sim_world.hpp"
 #include "topologies/fabrics.hpp"
 #endif
 #ifdef TUTTI_TEST_SHM
 #include "exec/fork_world.hpp"
+#endif
+#ifdef TUTTI_TEST_MPI
+#include "tests/conformance/mpi_substrate.hpp"
 #endif
 
 namespace tutti {
@@ -43,23 +47,27 @@ Substrate loopback(std::string name, std::size_t eager_bytes) {
 
 #ifdef TUTTI_TEST_SIM
 // Links so fast that only reductions take time worth speaking of.
-Substrate sim(std::string name, std::size_t eager_bytes) {
-  return {
-      .name = std::move(name),
-      .make = [eager_bytes](int size, WorldOptions options) -> std::unique_ptr<World> {
-        return std::make_unique<SimWorld>(
-            star_shape(size, 1e18, 1e-12, 1.0 / gamma_seconds_per_byte), size,
-            SimOptions{.eager_bytes = eager_bytes, .lanes = options.lanes, .seed = options.seed});
-      },
-      .end_seconds = [](World& world) { return dynamic_cast<SimWorld&>(world).end_seconds(); }};
+template <typename Simulated>
+Substrate sim(std::string name, SimOptions chosen) {
+  return {.name = std::move(name),
+          .make = [chosen](int size, WorldOptions options) -> std::unique_ptr<World> {
+            SimOptions all = chosen;
+            all.lanes = options.lanes;
+            all.seed = options.seed;
+            return std::make_unique<Simulated>(
+                star_shape(size, 1e18, 1e-12, 1.0 / gamma_seconds_per_byte), size, all);
+          },
+          .end_seconds =
+              [](World& world) { return dynamic_cast<SimulatedWorld&>(world).end_seconds(); }};
 }
 #endif
 
 #ifdef TUTTI_TEST_SHM
-Substrate shm() {
-  return {.name = "shm", .make = [](int size, WorldOptions options) -> std::unique_ptr<World> {
+Substrate forked(std::string name, Wire wire) {
+  return {.name = std::move(name),
+          .make = [wire](int size, WorldOptions options) -> std::unique_ptr<World> {
             return std::make_unique<ForkWorld>(
-                size, ForkOptions{.lanes = options.lanes, .seed = options.seed});
+                size, ForkOptions{.lanes = options.lanes, .seed = options.seed, .wire = wire});
           }};
 }
 #endif
@@ -79,16 +87,23 @@ void write(Note& note, const std::exception& error) {
 }  // namespace
 
 std::vector<Substrate> all_substrates() {
+#ifdef TUTTI_TEST_MPI
+  return {mpi_substrate()};
+#endif
   return {
       plan(),
       loopback("loopback", 0),
       loopback("loopback_eager", std::size_t{1} << 16),
 #ifdef TUTTI_TEST_SIM
-      sim("sim", 0),
-      sim("sim_eager", std::size_t{1} << 16),
+      sim<SimWorld>("sim", {}),
+      sim<SimWorld>("sim_eager", {.eager_bytes = std::size_t{1} << 16}),
+      sim<ReplayWorld>("replay", {}),
+      sim<ReplayWorld>("replay_exact", {.model = NetworkModel::exact}),
+      sim<ReplayWorld>("replay_eager", {.eager_bytes = std::size_t{1} << 16}),
 #endif
 #ifdef TUTTI_TEST_SHM
-      shm(),
+      forked("shm", Wire::shm),
+      forked("tcp", Wire::tcp),
 #endif
   };
 }

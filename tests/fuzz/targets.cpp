@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 
 #include "collectives/choose.hpp"
 #include "collectives/error.hpp"
 #include "collectives/plan_goal.hpp"
 #include "collectives/plan_json.hpp"
+#include "exec/tcp_frame.hpp"
 #include "topologies/export.hpp"
 #include "topologies/import.hpp"
 #include "topologies/load.hpp"
@@ -136,12 +138,66 @@ void run_rules(std::string_view text) {
   }
 }
 
+std::span<const std::byte> as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+/// A stream of messages without their payload, and one of notices that arrives in two pieces.
+void run_tcp_frames(std::string_view text) {
+  try {
+    for (std::string_view rest = text; const auto decoded = decode_data_header(as_bytes(rest));) {
+      const EncodedHeader again = encode(decoded->header);
+      const auto second = decode_data_header({again.data.data(), again.bytes});
+      require(second && second->header.payload_bytes() == decoded->header.payload_bytes(),
+              "a message does not survive a copy", text);
+      rest.remove_prefix(decoded->bytes);
+    }
+  } catch (const Error&) {
+  }
+  try {
+    FrameReader reader;
+    for (const std::string_view part :
+         {text.substr(0, text.size() / 2), text.substr(text.size() / 2)}) {
+      reader.append(part);
+      while (const auto frame = reader.next()) {
+        require(frame->body.size() <= text.size(), "a notice out of nothing", text);
+        if (frame->kind == Frame::Kind::state) decode_lane_state(frame->body).call.describe();
+        if (frame->kind == Frame::Kind::failed) decode_failure(frame->body);
+      }
+    }
+  } catch (const Error&) {
+  }
+}
+
+/// What a stranger may say to rank 0, rank 0 to a stranger, and a user to both.
+void run_tcp_rendezvous(std::string_view text) {
+  try {
+    const auto hello = decode_hello(text);
+    if (hello) require(decode_hello(encode(*hello)).has_value(), "a hello is lost", text);
+  } catch (const Error&) {
+  }
+  try {
+    const Welcome welcome = decode_welcome(text, 3);
+    require(encode(welcome) == text, "a welcome does not survive a copy", text);
+  } catch (const Error&) {
+  }
+  try {
+    require(!parse_endpoint(text).host.empty(), "no host", text);
+  } catch (const Error&) {
+  }
+}
+
 }  // namespace
 
 std::vector<FuzzTarget> fuzz_targets() {
-  std::vector<FuzzTarget> targets = {{"yaml", run_yaml},   {"edits", run_edits},
-                                     {"units", run_units}, {"goal", run_goal},
-                                     {"rules", run_rules}, {"plan-json", run_plan_json}};
+  std::vector<FuzzTarget> targets = {{"yaml", run_yaml},
+                                     {"edits", run_edits},
+                                     {"units", run_units},
+                                     {"goal", run_goal},
+                                     {"rules", run_rules},
+                                     {"plan-json", run_plan_json},
+                                     {"tcp-frames", run_tcp_frames},
+                                     {"tcp-rendezvous", run_tcp_rendezvous}};
   for (const Importer& importer : importers()) {
     targets.push_back({fmt::format("import-{}", importer.name),
                        [&importer](std::string_view text) { run_import(importer, text); }});

@@ -32,10 +32,12 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
+// Without those of MPI, whose tests may run at the same time.
 std::set<std::string> shared_files() {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
-    names.insert(entry.path().filename());
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("vader_segment.") && !name.starts_with("mpich")) names.insert(name);
   }
   return names;
 }
@@ -332,7 +334,7 @@ TEST_F(ForkFaults, ARankThatLeavesRightAfterTheCollectiveDisturbsNobody) {
   }
 }
 
-TEST_F(ForkFaults, MismatchedSizesAreAnErrorThatNamesRanksAndBothSizesAndChangesNoData) {
+TEST_F(ForkFaults, MismatchedSizesAreAnErrorThatNamesBothAndChangesNoData) {
   ForkWorld world(4, {.timeout_seconds = 3600.0});
   std::vector<Block> data;
   for (int i = 0; i < 4; ++i) {
@@ -343,10 +345,9 @@ TEST_F(ForkFaults, MismatchedSizesAreAnErrorThatNamesRanksAndBothSizesAndChanges
     allreduce_ring(rank.channel(), data[static_cast<std::size_t>(rank.index())], Op::sum);
   });
   EXPECT_EQ(error.kind(), ErrorKind::mismatch);
-  EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 0"), HasSubstr("256000 bytes (64000 float32)"),
-                                  HasSubstr("512000 bytes (128000 float32)"),
-                                  HasSubstr("allreduce_ring of 256000 float32, sum"),
-                                  HasSubstr("allreduce_ring of 512000 float32, sum")));
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("rank 0"), HasSubstr("allreduce_ring of 256000 float32, sum"),
+                    HasSubstr("allreduce_ring of 512000 float32, sum")));
   for (std::size_t i = 0; i < data[0].count; ++i) {
     ASSERT_EQ(reinterpret_cast<float*>(data[0].data)[i], 1.0F);
   }

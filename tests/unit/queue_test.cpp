@@ -56,6 +56,19 @@ TEST(Queue, ASlotIsConsumedWhenItIsPoppedAndNotBefore) {
   EXPECT_TRUE(producer.is_consumed(number));
 }
 
+TEST(Queue, AQueueThatWasResetIsEmptyAndWorksFromTheBeginning) {
+  const auto queue = std::make_unique<Queue>();
+  Producer before(*queue);
+  for (std::size_t i = 0; i < Queue::capacity / 2; ++i) before.publish();
+  queue->reset();
+  Producer producer(*queue);
+  Consumer consumer(*queue);
+  EXPECT_EQ(consumer.front(), nullptr);
+  ASSERT_NE(producer.free_slot(), nullptr);
+  producer.publish();
+  EXPECT_NE(consumer.front(), nullptr);
+}
+
 TEST(Queue, ANewQueueLeavesItsSlotsAlone) {
   alignas(Queue) static std::array<std::byte, sizeof(Queue)> memory;
   memory.fill(std::byte{0xaa});
@@ -77,7 +90,7 @@ TEST(Queue, TwoThreadsSeeEveryPayloadInOrderAndSleepWhileThereIsNone) {
       Slot* slot = producer.free_slot();
       for (; slot == nullptr; slot = producer.free_slot()) std::this_thread::yield();
       slot->payload_bytes = i;
-      std::memcpy(slot->payload.data() + i % 1000, &i, sizeof(i));
+      std::memcpy(slot->large.data() + i % 1000, &i, sizeof(i));
       producer.publish();
       if (queue->consumer_sleeps.load()) bell.ring();
     }
@@ -96,7 +109,7 @@ TEST(Queue, TwoThreadsSeeEveryPayloadInOrderAndSleepWhileThereIsNone) {
       if (slot == nullptr) slot = consumer.front();
     }
     std::uint64_t value = 0;
-    std::memcpy(&value, slot->payload.data() + i % 1000, sizeof(value));
+    std::memcpy(&value, slot->large.data() + i % 1000, sizeof(value));
     if (value != i || slot->payload_bytes != i) ++wrong;
     consumer.pop();
   }
