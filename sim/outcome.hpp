@@ -1,4 +1,5 @@
-// Outcome: how a simulation ended, in memory shared by the simulating process and its parent.
+// Outcome: how a simulation ended; may be in memory shared by the simulating process and its
+// parent.
 #pragma once
 
 #include <array>

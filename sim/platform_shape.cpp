@@ -1,12 +1,15 @@
 #include "sim/platform_shape.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xbt/log.h>
+#include <pugixml.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
+#include <xbt/parse_units.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,10 +32,35 @@
 namespace tutti {
 namespace {
 
+bool is_wireless(const simgrid::s4u::Link& link) {
+  return link.get_sharing_policy() == simgrid::s4u::Link::SharingPolicy::WIFI;
+}
+
+/// Bad files can make SimGrid allocate and compute without end.
+void limit_process() {
+  constexpr rlim_t most_seconds = 60;
+  const rlimit seconds = {most_seconds, most_seconds};
+  setrlimit(RLIMIT_CPU, &seconds);
+#if !defined(__SANITIZE_ADDRESS__)  // Which reserves far more than it uses.
+  constexpr rlim_t most_bytes = rlim_t{4} << 30;
+  const rlimit bytes = {most_bytes, most_bytes};
+  setrlimit(RLIMIT_AS, &bytes);
+#endif
+}
+
+/// The first rate of a wireless link, which SimGrid does not tell.
+double wireless_bandwidth(const pugi::xml_document& document, const std::string& file,
+                          const std::string& name) {
+  const pugi::xml_node link = document.find_node([&name](pugi::xml_node node) {
+    return std::string_view(node.name()) == "link" && name == node.attribute("id").value();
+  });
+  return xbt_parse_get_bandwidths(file, 0, link.attribute("bandwidth").value(), name).at(0);
+}
+
 // What a platform holds, by SimGrid: {hosts, links, routes} or {error}.
 class Survey {
  public:
-  explicit Survey(const std::string& file) {
+  explicit Survey(const std::string& file) : file_(file) {
     xbt_log_control_set("root.fmt:%m%n");
     simgrid::s4u::Engine engine("tutti");
     simgrid::s4u::Engine::set_config("tracing", false);
@@ -87,11 +115,19 @@ class Survey {
   std::size_t index_of(const simgrid::s4u::Link& link) {
     const auto [found, added] = indices_.try_emplace(&link, indices_.size());
     if (added) {
-      links_.push_back({link.get_name(), link.get_bandwidth(), link.get_latency()});
+      links_.push_back({link.get_name(), bandwidth_of(link), link.get_latency()});
     }
     return found->second;
   }
 
+  double bandwidth_of(const simgrid::s4u::Link& link) {
+    if (!is_wireless(link)) return link.get_bandwidth();
+    if (!document_.first_child()) document_.load_file(file_.c_str());
+    return wireless_bandwidth(document_, file_, link.get_name());
+  }
+
+  const std::string file_;
+  pugi::xml_document document_;
   nlohmann::json answer_;
   nlohmann::json links_ = nlohmann::json::array();
   std::unordered_map<const simgrid::s4u::Link*, std::size_t> indices_;
@@ -102,6 +138,7 @@ class Survey {
   dup2(errors.descriptor(), STDERR_FILENO);
   dup2(errors.descriptor(), STDOUT_FILENO);
   std::string text;
+  limit_process();
   try {
     text = Survey(file).text();
   } catch (const std::exception& error) {
@@ -151,6 +188,25 @@ Shape shape_of(const nlohmann::json& answer, const std::string& file) {
 }
 
 }  // namespace
+
+void connect_wireless_hosts(simgrid::s4u::Engine& engine) {
+  const std::vector<simgrid::s4u::Link*> links = engine.get_all_links();
+  if (std::none_of(links.begin(), links.end(),
+                   [](const auto* link) { return is_wireless(*link); })) {
+    return;
+  }
+  engine.seal_platform();
+  const std::vector<simgrid::s4u::Host*> hosts = engine.get_all_hosts();
+  if (hosts.size() < 2) return;
+  for (const simgrid::s4u::Host* const host : hosts) {
+    const simgrid::s4u::Host* const other = hosts[host == hosts[0] ? 1 : 0];
+    std::vector<simgrid::s4u::Link*> crossed;
+    double latency_seconds = 0.0;
+    host->route_to(other, crossed, &latency_seconds);
+    if (crossed.empty() || !is_wireless(*crossed.front())) continue;
+    crossed.front()->set_host_wifi_rate(host, 0);
+  }
+}
 
 Shape load_platform(const std::string& file) {
   const TemporaryFile answers, errors;

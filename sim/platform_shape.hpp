@@ -1,6 +1,8 @@
 // Shapes from SimGrid's own platform files, as SimGrid understands them.
 #pragma once
 
+#include <simgrid/forward.h>
+
 #include <string>
 
 #include "topologies/shape.hpp"
@@ -15,8 +17,13 @@ inline constexpr int maximum_platform_hosts = 2048;
 /// sharing policies and profiles have SimGrid's meaning; the speeds of hosts are flops and say
 /// nothing about reductions, which are free. Links have no ends: such a shape can be simulated, not
 /// drawn. Throws ShapeError with SimGrid's own message for what it refuses, for more than
-/// maximum_platform_hosts hosts and for two hosts without a route between them. Cost: a process,
-/// and the square of the hosts.
+/// maximum_platform_hosts hosts, for two hosts without a route between them, and where SimGrid
+/// needs more than 4 GiB or a minute. Cost: a process, and the square of the hosts.
 Shape load_platform(const std::string& file);
+
+/// Connects the hosts of wireless zones at the first of their link's rates, without which SimGrid
+/// ends the process at their first message. To be called when a platform is loaded; seals it if it
+/// has such zones. Cost: linear.
+void connect_wireless_hosts(simgrid::s4u::Engine& engine);
 
 }  // namespace tutti

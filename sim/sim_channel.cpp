@@ -18,7 +18,9 @@ void pass(double seconds) {
 
 }  // namespace
 
-SimStream::SimStream(int lane, int from, int to, simgrid::s4u::ActorPtr receiver) {
+SimStream::SimStream(int lane, int from, int to, simgrid::s4u::ActorPtr receiver,
+                     std::size_t overhead_bytes)
+    : overhead_bytes_(overhead_bytes) {
   const std::string name = fmt::format("{}:{}:{}", lane, from, to);
   rendezvous_ = simgrid::s4u::Mailbox::by_name(name);
   if (receiver == nullptr) return;
@@ -50,18 +52,15 @@ SimStream& SimStreams::at(int lane, int from, int to) {
   const auto found = streams_.find(key);
   if (found != streams_.end()) return found->second;
   const auto receiver = eager_bytes_ > 0 ? ranks_[static_cast<std::size_t>(to)] : nullptr;
-  return streams_.try_emplace(key, lane, from, to, receiver).first->second;
+  const std::size_t overhead_bytes = overhead_bytes_ ? overhead_bytes_(from, to) : 0;
+  return streams_.try_emplace(key, lane, from, to, receiver, overhead_bytes).first->second;
 }
 
 void SimStreams::check_all_received() const {
   for (const auto& [key, stream] : streams_) {
     if (stream.unreceived() == 0) continue;
     const auto [lane, from, to] = key;
-    throw Error(
-        ErrorKind::mismatch,
-        fmt::format("rank {} ended without receiving {} messages that rank {} sent on lane {}", to,
-                    stream.unreceived(), from, lane),
-        to);
+    throw never_received(lane, from, to, stream.unreceived());
   }
 }
 
@@ -90,8 +89,10 @@ Request SimChannel::post_send(int to, Block block) {
   open.peer = to;
   open.block = block;
   const bool eager = block.bytes() <= streams_.eager_bytes();
-  simgrid::s4u::Mailbox* const mailbox = streams_.at(lane_, rank(), to).next_for_send(eager);
-  open.communication = mailbox->put_async(message.release(), block.bytes());
+  SimStream& stream = streams_.at(lane_, rank(), to);
+  const std::size_t occupied_bytes = block.bytes() + stream.overhead_bytes();
+  open.communication = stream.next_for_send(eager)->put_async(message.release(), occupied_bytes);
+  if (streams_.observer() != nullptr) open.message = observe_post(open);
   return request;
 }
 
@@ -104,6 +105,7 @@ Request SimChannel::post_recv(int from, Block block, Op op) {
   open.op = op;
   simgrid::s4u::Mailbox* const mailbox = streams_.at(lane_, from, rank()).next_for_receive();
   open.communication = mailbox->get_async<SimMessage>(&open.received);
+  if (streams_.observer() != nullptr) open.message = observe_post(open);
   return request;
 }
 
@@ -114,8 +116,10 @@ void SimChannel::complete(Request request) {
         request.id);
   try {
     waiting_ = &found->second;
+    const double began_seconds = now();
     wait_until_done(found->second);
     waiting_ = nullptr;
+    if (streams_.observer() != nullptr) observe_wait(found->second, began_seconds);
     if (!found->second.is_send) deliver(found->second);
     open_.erase(found);
   } catch (const Error& error) {
@@ -123,6 +127,28 @@ void SimChannel::complete(Request request) {
     failure_ = error;
     throw;
   }
+}
+
+std::size_t SimChannel::observe_post(const Open& open) const {
+  MessageRecord record;
+  record.from = open.is_send ? rank() : open.peer;
+  record.to = open.is_send ? open.peer : rank();
+  record.lane = lane_;
+  record.bytes = open.block.bytes();
+  (open.is_send ? record.send_step : record.receive_step) = progress().step;
+  SimObserver& observer = *streams_.observer();
+  return open.is_send ? observer.post_send(record, now()) : observer.post_receive(record, now());
+}
+
+void SimChannel::observe_wait(const Open& open, double began_seconds) const {
+  BlockRecord block;
+  block.rank = rank();
+  block.lane = lane_;
+  block.is_send = open.is_send;
+  block.message = open.message;
+  block.begin_seconds = began_seconds;
+  block.end_seconds = now();
+  streams_.observer()->finish(block, open.communication->get_finish_time());
 }
 
 void SimChannel::check_alive() const {
@@ -183,17 +209,14 @@ void SimChannel::check_closed() const {
         open_.size(), lane_);
 }
 
-std::optional<int> SimChannel::awaited_peer() const {
-  return waiting_ == nullptr ? std::nullopt : std::optional(waiting_->peer);
+std::optional<RankState::Wait> SimChannel::waits_for() const {
+  if (waiting_ == nullptr) return std::nullopt;
+  return RankState::Wait{waiting_->peer, describe_wait()};
 }
 
 std::string SimChannel::describe_wait() const {
-  const Open& open = *waiting_;
-  const std::string what = open.is_send ? fmt::format("to send {} bytes to", open.block.bytes())
-                                        : fmt::format("for {} bytes from", open.block.bytes());
-  return fmt::format("rank {} waits {} rank {} ({}{})", rank(), what, open.peer,
-                     progress().depth > 0 ? fmt::format("{}, ", progress().call.algorithm) : "",
-                     progress().where());
+  return tutti::describe_wait(progress(), rank(), waiting_->is_send, waiting_->block.bytes(),
+                              waiting_->peer);
 }
 
 }  // namespace tutti

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@
 
 #include "collectives/channel.hpp"
 #include "collectives/envelope.hpp"
+#include "sim/deadlock.hpp"
+#include "sim/local_costs.hpp"
+#include "sim/sim_observer.hpp"
 
 namespace tutti {
 
@@ -33,11 +37,15 @@ struct SimMessage {
 class SimStream {
  public:
   /// Without a receiver all messages are rendezvous.
-  SimStream(int lane, int from, int to, simgrid::s4u::ActorPtr receiver);
+  SimStream(int lane, int from, int to, simgrid::s4u::ActorPtr receiver,
+            std::size_t overhead_bytes);
 
   /// The mailbox of the next message that is posted by its sender, or by its receiver.
   simgrid::s4u::Mailbox* next_for_send(bool eager);
   simgrid::s4u::Mailbox* next_for_receive();
+
+  /// Of each message, besides its own bytes.
+  std::size_t overhead_bytes() const { return overhead_bytes_; }
 
   /// Messages sent and not received so far.
   std::size_t unreceived() const { return sends_.size(); }
@@ -47,6 +55,7 @@ class SimStream {
   simgrid::s4u::Mailbox* eager_ = nullptr;
   std::deque<bool> sends_;    ///< Posted before their receives; true where eager.
   std::size_t receives_ = 0;  ///< Posted before their sends.
+  std::size_t overhead_bytes_;
 };
 
 /// All streams of a simulation, each made at its first use.
@@ -58,6 +67,15 @@ class SimStreams {
   /// The actors of all ranks, which must be known before the first message.
   void set_receivers(std::vector<simgrid::s4u::ActorPtr> ranks) { ranks_ = std::move(ranks); }
 
+  /// What messages from one rank to another occupy their route with besides their own bytes.
+  /// `overhead_bytes` is asked once for each stream; without it there is nothing.
+  void set_overheads(std::function<std::size_t(int from, int to)> overhead_bytes) {
+    overhead_bytes_ = std::move(overhead_bytes);
+  }
+  /// Who is told of messages; null for nobody. It outlives the streams.
+  void set_observer(SimObserver* observer) { observer_ = observer; }
+  SimObserver* observer() const { return observer_; }
+
   std::size_t eager_bytes() const { return eager_bytes_; }
   SimStream& at(int lane, int from, int to);
 
@@ -67,16 +85,10 @@ class SimStreams {
  private:
   const int size_;
   const std::size_t eager_bytes_;
+  SimObserver* observer_ = nullptr;
   std::vector<simgrid::s4u::ActorPtr> ranks_;
+  std::function<std::size_t(int from, int to)> overhead_bytes_;
   std::map<std::array<int, 3>, SimStream> streams_;  ///< By lane, sender and receiver.
-};
-
-/// What a rank's own work costs.
-struct LocalCosts {
-  /// Else reducing, copying and scaling take their bytes at the speed of the actor's host.
-  bool reductions_are_free = true;
-  double send_overhead_seconds = 0.0;     ///< Passes before a message is posted,
-  double receive_overhead_seconds = 0.0;  ///< and after it has come, before it is reduced.
 };
 
 class SimChannel final : public Channel {
@@ -91,11 +103,8 @@ class SimChannel final : public Channel {
   /// Programmer error if there are requests nobody has waited for and no failure explains them.
   void check_closed() const;
 
-  /// The peer that the channel's user waits for now.
-  std::optional<int> awaited_peer() const;
-
-  /// For example "rank 0 waits for 4096 bytes from rank 3 (allreduce_ring, step 1 of 6)".
-  std::string describe_wait() const;
+  /// What the channel's user waits for now.
+  std::optional<RankState::Wait> waits_for() const;
 
  protected:
   Request post_send(int to, Block block) override;
@@ -109,12 +118,16 @@ class SimChannel final : public Channel {
     Block block;
     Op op = Op::replace;
     SimMessage* received = nullptr;  ///< Owned once the receive is complete.
+    std::size_t message = 0;         ///< As the observer numbers it.
     simgrid::s4u::CommPtr communication;
   };
 
   void check_alive() const;
   void charge_bytes(std::size_t bytes) const;
   void wait_until_done(Open& open) const;
+  std::size_t observe_post(const Open& open) const;
+  void observe_wait(const Open& open, double began_seconds) const;
+  std::string describe_wait() const;
   Error timeout_of(const Open& open, double waited_seconds) const;
   void deliver(const Open& open) const;
 

@@ -9,12 +9,6 @@
 namespace tutti {
 namespace {
 
-LocalCosts costs_of(const Host& host) {
-  return {.reductions_are_free = !host.reduction_bytes_per_second.has_value(),
-          .send_overhead_seconds = host.send_overhead_seconds / host.speed,
-          .receive_overhead_seconds = host.receive_overhead_seconds / host.speed};
-}
-
 double start_of(const SimOptions& options, int rank) {
   const auto index = static_cast<std::size_t>(rank);
   return index < options.start_seconds.size() ? options.start_seconds[index] : 0.0;
@@ -24,9 +18,9 @@ double start_of(const SimOptions& options, int rank) {
 
 SimRank::SimRank(SimStreams& streams, int index, int size, const SimOptions& options,
                  const Host& host, Fail fail)
-    : Rank(index, size, options.seed),
+    : SimulatedRank(index, size, options.seed),
       streams_(streams),
-      costs_(costs_of(host)),
+      costs_(local_costs_of(host)),
       start_seconds_(start_of(options, index)),
       fail_(std::move(fail)),
       channels_(static_cast<std::size_t>(options.lanes)) {}
@@ -78,12 +72,14 @@ void SimRank::stall() {
   simgrid::s4u::this_actor::suspend();
 }
 
-std::vector<const SimChannel*> SimRank::waiting_channels() const {
-  std::vector<const SimChannel*> waiting;
+RankState SimRank::state() const {
+  RankState state{
+      .has_ended = end_seconds_.has_value(), .is_killed = killed_, .is_stalled = stalled_};
   for (const auto& channel : channels_) {
-    if (channel != nullptr && channel->awaited_peer()) waiting.push_back(channel.get());
+    if (channel == nullptr) continue;
+    if (auto wait = channel->waits_for()) state.waits.push_back(std::move(*wait));
   }
-  return waiting;
+  return state;
 }
 
 void SimRank::guard(const std::function<void()>& code) const {

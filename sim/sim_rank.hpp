@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "collectives/world.hpp"
 #include "sim/sim_channel.hpp"
 #include "sim/sim_world.hpp"
+#include "sim/simulated_rank.hpp"
 
 namespace tutti {
 
-class SimRank final : public Rank {
+class SimRank final : public SimulatedRank {
  public:
   /// Called in the actor that fails; does not return.
   using Fail = std::function<void(int rank, std::exception_ptr failure)>;
@@ -32,17 +32,13 @@ class SimRank final : public Rank {
   /// all requests are closed.
   void run(const Program& program);
 
-  /// Ends the actor that calls and all others of the rank, without a word.
-  [[noreturn]] void kill();
+  void pause(double seconds) override { simgrid::s4u::this_actor::sleep_for(seconds); }
+  void stall() override;
+  void kill() override;
 
-  /// Suspends the actor that calls, for good.
-  void stall();
-
-  /// How the rank is: its end, or what it waits for.
   std::optional<double> end_seconds() const { return end_seconds_; }
   bool is_killed() const { return killed_; }
-  bool is_stalled() const { return stalled_; }
-  std::vector<const SimChannel*> waiting_channels() const;
+  RankState state() const;
 
  private:
   void guard(const std::function<void()>& code) const;

@@ -11,13 +11,16 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <utility>
 
 #include "process/child.hpp"
 #include "process/shared_memory.hpp"
+#include "process/temporary_file.hpp"
 #include "sim/outcome.hpp"
+#include "sim/sim_observer.hpp"
 #include "sim/simgrid_compat.hpp"
 #include "sim/simulation.hpp"
 
@@ -44,18 +47,15 @@ struct SimWorld::State {
   Shape shape;
   SimOptions options;
   SharedArena memory = {};
-  std::vector<double> end_seconds = {};
 };
 
 SimWorld::SimWorld(Shape shape, int size, SimOptions options)
-    : World(size, options.lanes),
-      state_(std::make_unique<State>(State{std::move(shape), options})) {
-  if (size < 1 || size > state_->shape.size()) {
-    throw Error(ErrorKind::usage, fmt::format("{} ranks on {}, which has room for {}", size,
-                                              state_->shape.name, state_->shape.size()));
+    : SimulatedWorld(shape, size, options),
+      state_(std::make_unique<State>(State{std::move(shape), std::move(options)})) {
+  if (state_->options.model == NetworkModel::exact) {
+    throw Error(ErrorKind::usage,
+                "SimGrid has no model exact, expected alpha_beta, window or lv08; the replay has");
   }
-  check(options.lanes >= 1, "a world of {} lanes, expected at least one", options.lanes);
-  state_->end_seconds.resize(static_cast<std::size_t>(size));
 }
 
 SimWorld::~SimWorld() = default;
@@ -65,11 +65,14 @@ std::byte* SimWorld::allocate(std::size_t bytes) {
 }
 
 void SimWorld::run(const Program& program) {
-  std::vector<double>& ends = state_->end_seconds;
+  std::vector<double>& ends = end_seconds_;
   const SharedMapping shared_outcome(sizeof(Outcome), SharedMapping::Pages::reserved);
   const SharedMapping shared_ends(ends.size() * sizeof(double), SharedMapping::Pages::reserved);
   auto& outcome = *reinterpret_cast<Outcome*>(shared_outcome.data());
   const std::span<double> child_ends(reinterpret_cast<double*>(shared_ends.data()), ends.size());
+
+  std::optional<TemporaryFile> observed;
+  if (state_->options.observe != Observe::nothing) observed.emplace();
 
   // What is buffered now must not be written by both processes.
   std::cout.flush();
@@ -83,7 +86,9 @@ void SimWorld::run(const Program& program) {
   if (child == 0) {
     die_with_parent(parent);
     try {
-      Simulation(state_->shape, state_->options, outcome, child_ends).run(program);
+      Simulation(state_->shape, state_->options, outcome, child_ends,
+                 observed ? &*observed : nullptr)
+          .run(program);
     } catch (...) {
       outcome.record(-1, std::current_exception());
     }
@@ -96,14 +101,9 @@ void SimWorld::run(const Program& program) {
                 fmt::format("the process of the simulation {} before the ranks did", ending));
   }
   ends.assign(child_ends.begin(), child_ends.end());
-}
-
-const std::vector<double>& SimWorld::end_seconds() const {
-  return state_->end_seconds;
-}
-
-double SimWorld::seconds() const {
-  return *std::max_element(state_->end_seconds.begin(), state_->end_seconds.end());
+  if (!observed) return;
+  observation_ = read_observation(*observed);
+  complete_observation(state_->shape, state_->options.observe);
 }
 
 std::string SimWorld::describe() const {
@@ -115,24 +115,14 @@ std::string SimWorld::describe() const {
         return "CM02, exact alpha-beta";
       case NetworkModel::window:
         return "CM02, alpha-beta with a window of 4 MiB a flow";
+      case NetworkModel::exact:
       case NetworkModel::lv08:
         break;
     }
     return "LV08, TCP slow start and window";
   };
-  const std::string protocol =
-      state_->options.eager_bytes == 0
-          ? "rendezvous"
-          : fmt::format("eager up to {} bytes", state_->options.eager_bytes);
-  return fmt::format("SimGrid {}.{}, {}, {}", major, minor, model(state_->options.model), protocol);
-}
-
-NetworkModel parse_network_model(const std::string& name) {
-  if (name == "alpha_beta") return NetworkModel::alpha_beta;
-  if (name == "window") return NetworkModel::window;
-  if (name == "lv08") return NetworkModel::lv08;
-  throw Error(ErrorKind::usage,
-              fmt::format("unknown network model '{}', expected alpha_beta, window or lv08", name));
+  return fmt::format("SimGrid {}.{}, {}, {}", major, minor, model(state_->options.model),
+                     describe_protocol(state_->options));
 }
 
 }  // namespace tutti

@@ -1,6 +1,6 @@
 #include "sim/simulation.hpp"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <unistd.h>
 #include <xbt/log.h>
 
@@ -9,6 +9,8 @@
 #include <iostream>
 #include <string>
 
+#include "sim/deadlock.hpp"
+#include "sim/platform_shape.hpp"
 #include "sim/shape_zone.hpp"
 #include "sim/simgrid_compat.hpp"
 
@@ -47,7 +49,7 @@ void configure(NetworkModel model, std::size_t ranks) {
   Engine::set_config("network/bandwidth-factor", 1.0);
   Engine::set_config("network/weight-S", 0.0);
   // SimGrid lets a flow have this much a round trip.
-  Engine::set_config("network/TCP-gamma", model == NetworkModel::window ? 0x1p22 : 1e300);
+  Engine::set_config("network/TCP-gamma", model == NetworkModel::window ? window_bytes : 1e300);
 }
 
 /// Ends the process at once: the engine's and the caller's destructors have nothing to say here.
@@ -60,14 +62,18 @@ void configure(NetworkModel model, std::size_t ranks) {
 }  // namespace
 
 Simulation::Simulation(const Shape& shape, const SimOptions& options, Outcome& outcome,
-                       std::span<double> end_seconds)
+                       std::span<double> end_seconds, const TemporaryFile* observed)
     : shape_(shape),
       outcome_(outcome),
       end_seconds_(end_seconds),
       streams_(static_cast<int>(end_seconds.size()), options.eager_bytes),
       engine_(silence()) {
+  if (observed != nullptr) {
+    streams_.set_observer(&observer_.emplace(options.eager_bytes, *observed));
+  }
   configure(options.model, end_seconds.size());
   build_platform();
+  set_overheads();
   const int size = static_cast<int>(end_seconds.size());
   for (int rank = 0; rank < size; ++rank) {
     const Host& host = shape.hosts[static_cast<std::size_t>(shape.host_of(rank))];
@@ -85,10 +91,19 @@ void Simulation::build_platform() {
     return;
   }
   engine_.load_platform(shape_.platform_file);
+  connect_wireless_hosts(engine_);
   for (int rank = 0; rank < size; ++rank) {
     const auto host = static_cast<std::size_t>(shape_.host_of(rank));
     hosts_.push_back(engine_.host_by_name(shape_.hosts[host].name));
   }
+}
+
+void Simulation::set_overheads() {
+  const auto has_overhead = [](const Link& link) { return link.overhead_seconds > 0.0; };
+  if (std::none_of(shape_.links.begin(), shape_.links.end(), has_overhead)) return;
+  streams_.set_overheads([this](int from, int to) -> std::size_t {
+    return shape_.overhead_bytes(shape_.route_of_ranks(from, to));
+  });
 }
 
 void Simulation::run(const Program& program) {
@@ -102,6 +117,7 @@ void Simulation::run(const Program& program) {
   try {
     engine_.run();
     check_end();
+    if (observer_) observer_->write();
   } catch (...) {
     fail(-1, std::current_exception());
   }
@@ -119,41 +135,15 @@ void Simulation::fail(int rank, std::exception_ptr failure) {
 
 void Simulation::check_end() const {
   for (const auto& rank : ranks_) {
-    if (!rank->is_killed()) continue;
-    throw Error(ErrorKind::peer_lost, fmt::format("rank {} was killed", rank->index()),
-                rank->index());
+    if (rank->is_killed()) throw killed(rank->index());
   }
   streams_.check_all_received();
 }
 
 void Simulation::report_deadlock() {
-  fail(-1, std::make_exception_ptr(describe_deadlock()));
-}
-
-Error Simulation::describe_deadlock() const {
-  constexpr std::size_t most_shown = 16;
-  std::vector<std::string> causes, waits;
-  int widow = -1;  // A rank that waits for one that has ended.
-  for (const auto& rank : ranks_) {
-    if (rank->is_killed()) continue;
-    if (rank->is_stalled()) causes.push_back(fmt::format("rank {} is stalled", rank->index()));
-    for (const SimChannel* const channel : rank->waiting_channels()) {
-      const SimRank& peer = *ranks_[static_cast<std::size_t>(*channel->awaited_peer())];
-      const std::string wait = channel->describe_wait();
-      if (!peer.is_killed() && !peer.end_seconds()) {
-        waits.push_back(wait);
-        continue;
-      }
-      causes.push_back(wait + (peer.is_killed() ? ", which was killed" : ", which has ended"));
-      if (widow < 0) widow = rank->index();
-    }
-  }
-  causes.insert(causes.end(), waits.begin(), waits.end());
-  const std::size_t hidden = causes.size() - std::min(causes.size(), most_shown);
-  causes.resize(causes.size() - hidden);
-  const std::string more = hidden > 0 ? fmt::format("; and {} more", hidden) : "";
-  return Error(widow < 0 ? ErrorKind::deadlock : ErrorKind::peer_lost,
-               fmt::format("no rank can go on: {}{}", fmt::join(causes, "; "), more), widow);
+  std::vector<RankState> states;
+  for (const auto& rank : ranks_) states.push_back(rank->state());
+  fail(-1, std::make_exception_ptr(describe_deadlock(states)));
 }
 
 }  // namespace tutti

@@ -9,6 +9,7 @@
 #include "collectives/catalogue.hpp"
 #include "collectives/run.hpp"
 #include "sim/platform_shape.hpp"
+#include "sim/replay_world.hpp"
 #include "sim/sim_world.hpp"
 #include "topologies/fabrics.hpp"
 
@@ -26,8 +27,9 @@ Block ghost(std::size_t bytes) {
 }
 
 /// Simulated seconds of `program` on the shape's first `size` ranks.
+template <typename Engine = SimWorld>
 double seconds_of(const Shape& shape, int size, const Program& program, SimOptions options = {}) {
-  SimWorld world(shape, size, std::move(options));
+  Engine world(shape, size, std::move(options));
   world.run(program);
   return world.seconds();
 }
@@ -38,8 +40,9 @@ struct Pair {
 };
 
 /// Every pair sends one message of `bytes` at once.
+template <typename Engine = SimWorld>
 double seconds_of_pairs(const Shape& shape, const std::vector<Pair>& pairs, std::size_t bytes) {
-  return seconds_of(shape, shape.size(), [&](Rank& rank) {
+  return seconds_of<Engine>(shape, shape.size(), [&](Rank& rank) {
     std::vector<Request> requests;
     for (const Pair pair : pairs) {
       if (pair.from == rank.index()) {
@@ -138,6 +141,48 @@ TEST(SimulatedShape, ARingOnAStarATorusAndAFatTreeTakesItsClosedForm) {
   // Up two levels and down again.
   const Shape tree = build_shape(fat_tree({.down = {4, 4}, .up = {1, 4}, .links = {cable}}));
   EXPECT_NEAR(ring_seconds(tree, mebibyte), ring_closed_form(tree, mebibyte, 4e-6),
+              rounding_seconds);
+}
+
+template <typename Engine>
+void expect_overhead_of_each_message() {
+  // A multiple of the time of a byte, of which SimGrid's messages have whole numbers.
+  constexpr double overhead_seconds = 0.5e-6;
+  LinkSpec slow_start = cable;
+  slow_start.overhead_seconds = overhead_seconds;
+  const Shape shape = build_shape(star({4, slow_start}));
+  for (const std::size_t bytes : {std::size_t{1}, mebibyte}) {
+    const double one = overhead_seconds + static_cast<double>(bytes) / 10e9;
+    EXPECT_NEAR(shape.latency_seconds(0, 1), 1e-6 + overhead_seconds, rounding_seconds);
+    EXPECT_NEAR(seconds_of_pairs<Engine>(shape, {{0, 1}}, bytes), 1e-6 + one, rounding_seconds);
+    // From one sender, one after another and all at once, and to one receiver.
+    EXPECT_NEAR(seconds_of_pairs<Engine>(shape, {{0, 1}, {0, 1}, {0, 1}}, bytes), 1e-6 + 3 * one,
+                rounding_seconds);
+    EXPECT_NEAR(seconds_of_pairs<Engine>(shape, {{0, 1}, {0, 2}, {0, 3}}, bytes), 1e-6 + 3 * one,
+                rounding_seconds);
+    EXPECT_NEAR(seconds_of_pairs<Engine>(shape, {{1, 0}, {2, 0}, {3, 0}}, bytes), 1e-6 + 3 * one,
+                rounding_seconds);
+    // Two pairs that share no link pay it at the same time.
+    EXPECT_NEAR(seconds_of_pairs<Engine>(shape, {{0, 1}, {2, 3}}, bytes), 1e-6 + one,
+                rounding_seconds);
+  }
+}
+
+TEST(SimulatedShape, EachMessagePaysTheOverheadOfALinkThoughItHasOneByte) {
+  expect_overhead_of_each_message<SimWorld>();
+  expect_overhead_of_each_message<ReplayWorld>();
+}
+
+TEST(SimulatedShape, OnARouteOfSeveralLinksTheLargestOverheadCountsOnce) {
+  LinkSpec edge = cable, core = cable;
+  edge.overhead_seconds = 0.2e-6;
+  core.overhead_seconds = 0.7e-6;
+  const Shape shape = build_shape(
+      leaf_spine({.leaves = 2, .spines = 1, .hosts_per_leaf = 4, .host = edge, .spine = core}));
+  const double one = mebibyte / 10e9;
+  EXPECT_NEAR(seconds_of_pairs(shape, {{0, 1}}, mebibyte), 2e-6 + 0.2e-6 + one, rounding_seconds);
+  EXPECT_NEAR(seconds_of_pairs(shape, {{0, 4}}, mebibyte), 4e-6 + 0.7e-6 + one, rounding_seconds);
+  EXPECT_NEAR(seconds_of_pairs(shape, {{0, 4}, {1, 5}}, mebibyte), 4e-6 + 2 * (0.7e-6 + one),
               rounding_seconds);
 }
 

@@ -287,6 +287,12 @@ TEST(SimulateCommand, AStragglerAndAFailureChangeTheTimeWithoutTouchingTheFile) 
   EXPECT_NEAR(microseconds(run_tutti(ring + " --straggle rank 5 by 200us")), on_time + 200, 1e-6);
   EXPECT_NEAR(microseconds(run_tutti(ring + " --straggle rank 5 by 1us --straggle rank 2 by 9us")),
               on_time + 9, 1e-6);
+  for (const std::string quoted :
+       {" --straggle 'rank 5 by 200us'", " --straggle='rank 5 by 200us'"}) {
+    EXPECT_NEAR(microseconds(run_tutti(ring + quoted)), on_time + 200, 1e-6);
+  }
+  EXPECT_EQ(run_tutti(ring + " --straggle 'rank 5'").exit_code, 2);
+  EXPECT_EQ(run_tutti(ring + " --straggle 'rank 5 by 200us or so'").exit_code, 2);
   EXPECT_EQ(run_tutti(ring + " --straggle rank 8 by 200us").exit_code, 2);
   EXPECT_EQ(run_tutti(ring + " --straggle rank 5 by 200").exit_code, 2);
   const CommandResult apart = run_tutti(ring + " --fail link:host-3-switch");

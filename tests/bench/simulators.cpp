@@ -1,0 +1,192 @@
+// What simulating costs: the replay's targets, and SimGrid with and without the binding.
+//
+//   simulators            all cases
+//   simulators CASE ...   some, such as "ring-1024-exact"
+//
+// Each case runs in a process of its own, so that its peak memory is its own, on one core. Times
+// are of the simulation alone, not of building the shape.
+//
+// Measured on a shared 2-core virtual machine, where runs of one case differ by a factor of 2:
+//
+//   replay, ring on 1,024 ranks        2 to 5 M messages/s exact, 1.6 to 2.6 with links on the tree
+//   replay, ring on 4,096 ranks        33 s exact, 37 s with links, below 100 MB
+//   replay, recursive doubling 65,536  1.6 s exact, 1.8 s with links, below 600 MB
+//   replay, tree on 1,048,576 ranks    13 to 26 s, 7.2 GB
+//   SimGrid, ring on 256 ranks         2.9 us a message with the binding, 2.1 us without
+//
+// Most of a replayed message's time are cache misses of the stacks and channels of its ranks:
+// fetching the next fibers' frames ahead of their turns took jump_fcontext from 13 % of the time to
+// 4 %; compiling the engine as one unit changed nothing.
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <simgrid/s4u.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectives/catalogue.hpp"
+#include "collectives/run.hpp"
+#include "sim/replay_world.hpp"
+#include "sim/shape_zone.hpp"
+#include "sim/sim_world.hpp"
+#include "sim/simgrid_compat.hpp"
+#include "topologies/fabrics.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr double bandwidth = 12.5e9;
+constexpr double latency_seconds = 5e-6;
+constexpr std::size_t megabyte_elements = 250'000;  // Of float32.
+
+struct Case {
+  std::string name;
+  double messages = 0.0;
+  std::function<double()> simulate;  ///< Returns the seconds that it took.
+};
+
+template <typename Action>
+double timed(const Action& action) {
+  const auto start = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <typename Simulated>
+double run_allreduce(Shape shape, int size, const char* name, std::size_t count,
+                     NetworkModel model) {
+  const Algorithm& algorithm = find_algorithm(Collective::allreduce, name);
+  Simulated world(std::move(shape), size, {.model = model});
+  return timed([&] {
+    world.run([&](Rank& rank) {
+      run(algorithm, rank.channel(), Block{nullptr, count, DType::float32});
+    });
+  });
+}
+
+Shape star_of(int hosts) {
+  return star_shape(hosts, bandwidth, latency_seconds);
+}
+
+Shape fat_tree_1024() {
+  return build_shape(fat_tree({.down = {16, 8, 8}, .up = {1, 8, 8}, .links = {{bandwidth, 1e-6}}}));
+}
+
+double ring_messages(int size) {
+  return 2.0 * (size - 1) * size;
+}
+
+/// The messages of a ring allreduce by S4U alone, mailboxes looked up once: what the binding is
+/// compared with.
+void plain_s4u_ring(const Shape& shape, int size, std::size_t bytes) {
+  using namespace simgrid::s4u;
+  Engine::set_config("contexts/factory", std::string("raw"));
+  Engine engine("plain");
+  Engine::set_config("contexts/stack-size", 1024);
+  Engine::set_config("network/model", std::string("CM02"));
+  Engine::set_config("network/crosstraffic", false);
+  Engine::set_config("network/latency-factor", 1.0);
+  Engine::set_config("network/bandwidth-factor", 1.0);
+  Engine::set_config("network/weight-S", 0.0);
+  Engine::set_config("network/TCP-gamma", 1e300);
+  const ShapeZone& zone = ShapeZone::create(shape, static_cast<std::size_t>(size));
+  std::vector<Mailbox*> mailboxes;
+  for (int rank = 0; rank < size; ++rank) {
+    mailboxes.push_back(Mailbox::by_name(std::to_string(rank)));
+  }
+  for (int rank = 0; rank < size; ++rank) {
+    simgrid_compat::create_actor(std::to_string(rank), zone.host_of(rank), [=, &mailboxes] {
+      Mailbox* const out = mailboxes[static_cast<std::size_t>((rank + 1) % size)];
+      Mailbox* const in = mailboxes[static_cast<std::size_t>(rank)];
+      int payload = 0;
+      int* received = nullptr;
+      for (int step = 0; step < 2 * (size - 1); ++step) {
+        const CommPtr sent = out->put_async(&payload, bytes / static_cast<std::size_t>(size));
+        in->get_async<int>(&received)->wait();
+        sent->wait();
+      }
+    });
+  }
+  engine.run();
+}
+
+std::vector<Case> cases() {
+  const auto replay = run_allreduce<ReplayWorld>;
+  constexpr auto exact = NetworkModel::exact, links = NetworkModel::alpha_beta;
+  return {
+      {"ring-1024-exact", ring_messages(1024),
+       [=] { return replay(star_of(1024), 1024, "ring", megabyte_elements, exact); }},
+      {"ring-1024-links-fat-tree", ring_messages(1024),
+       [=] { return replay(fat_tree_1024(), 1024, "ring", megabyte_elements, links); }},
+      {"ring-4096-exact", ring_messages(4096),
+       [=] { return replay(star_of(4096), 4096, "ring", megabyte_elements, exact); }},
+      {"ring-4096-links", ring_messages(4096),
+       [=] { return replay(star_of(4096), 4096, "ring", megabyte_elements, links); }},
+      {"recursive-doubling-65536-exact", 16.0 * 65536,
+       [=] { return replay(star_of(65536), 65536, "recursive_doubling", 1000, exact); }},
+      {"recursive-doubling-65536-links", 16.0 * 65536,
+       [=] { return replay(star_of(65536), 65536, "recursive_doubling", 1000, links); }},
+      {"tree-1048576-exact", 2.0 * 1048575,
+       [=] { return replay(star_of(1 << 20), 1 << 20, "tree", 1000, exact); }},
+      {"tree-1048576-links", 2.0 * 1048575,
+       [=] { return replay(star_of(1 << 20), 1 << 20, "tree", 1000, links); }},
+      {"simgrid-ring-256", ring_messages(256),
+       [] {
+         return run_allreduce<SimWorld>(star_of(256), 256, "ring", megabyte_elements,
+                                        NetworkModel::alpha_beta);
+       }},
+      {"plain-s4u-ring-256", ring_messages(256),
+       [] {
+         const Shape shape = star_of(256);
+         return timed([&] { plain_s4u_ring(shape, 256, 4 * megabyte_elements); });
+       }},
+  };
+}
+
+void measure(const Case& one) {
+  const double seconds = one.simulate();
+  rusage own{}, children{};
+  getrusage(RUSAGE_SELF, &own);
+  getrusage(RUSAGE_CHILDREN, &children);
+  const long kilobytes = std::max(own.ru_maxrss, children.ru_maxrss);
+  fmt::print("{:<32} {:>10.0f} {:>9.3f} {:>10.2f} {:>9.0f}\n", one.name, one.messages, seconds,
+             one.messages / seconds / 1e6, static_cast<double>(kilobytes) / 1024);
+  std::fflush(stdout);
+}
+
+void measure_apart(const Case& one) {
+  const pid_t child = fork();
+  if (child == 0) {
+    cpu_set_t core;
+    CPU_ZERO(&core);
+    CPU_SET(sched_getcpu(), &core);
+    sched_setaffinity(0, sizeof core, &core);
+    measure(one);
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace tutti
+
+int main(int count, char** words) {
+  const std::vector<std::string> chosen(words + 1, words + count);
+  fmt::print("{:<32} {:>10} {:>9} {:>10} {:>9}\n", "case", "messages", "seconds", "M msgs/s",
+             "peak MB");
+  std::fflush(stdout);
+  for (const tutti::Case& one : tutti::cases()) {
+    const bool is_wanted =
+        chosen.empty() || std::find(chosen.begin(), chosen.end(), one.name) != chosen.end();
+    if (is_wanted) tutti::measure_apart(one);
+  }
+}
