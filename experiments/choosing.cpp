@@ -17,13 +17,16 @@ constexpr std::size_t largest_fitted_bytes = 16 << 20;
 }  // namespace
 
 const char* const auto_help =
-    R"(--algo auto takes the algorithm and its tuning (segments, radix, group, inner and
-outer) with the smallest predicted time: of all closed forms, given alpha, beta and gamma (simulate:
-the topology's, within groups of ranks and between them; bench: a fit to a measurement before the
-first row). It may stand beside names: --algo auto,ring. Its rows have algo "auto", and the tuning
-it took; with it, all rows also have
+    R"(--algo auto takes an algorithm and its tuning (segments, radix, group, inner and outer).
+The tuning is that with the smallest predicted time: by the closed form, given alpha, beta and gamma
+(simulate: the topology's, within groups of ranks and between them; bench: a fit to a measurement
+before the first row). The algorithm is that with the smallest predicted time (simulate) or the
+fastest of all in a short measurement before each size (bench; takes twice the memory). It may stand
+beside names: --algo auto,ring. Its rows have algo "auto", and the tuning it took; with it, all rows
+also have
   chosen         the algorithm that auto took; null for named algorithms, as the next ones
-  chosen_by      "model", or the rule that was followed: "TUTTI_ALGO", "rules.csv line 4"
+  chosen_by      "model" (simulate), "measurement" (bench), or the rule that was followed:
+                 "TUTTI_ALGO", "rules.csv line 4"
   predicted_us   by the closed form
   candidates_us  only in JSON: the prediction of every algorithm, the fastest first
 TUTTI_ALGO="allreduce:hierarchical(direct,ring);broadcast:binomial" forces what auto takes, in

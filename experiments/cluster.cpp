@@ -142,6 +142,7 @@ std::vector<double> starts_of(const std::vector<std::string>& words, int ranks) 
 Cluster load_cluster(const ClusterFlags& flags, int ranks) {
   Cluster cluster;
   cluster.options.model = parse_network_model(flags.model);
+  cluster.engine = parse_engine(flags.engine);
   cluster.shape = load_topology(flags.topology, flags.changes, PlatformUse::as_it_is);
   cluster.ranks = ranks == 0 ? cluster.shape.size() : ranks;
   if (cluster.ranks < 1 || cluster.ranks > cluster.shape.size()) {

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "collectives/closed_form.hpp"
+#include "experiments/engine.hpp"
 #include "experiments/topology_file.hpp"
-#include "sim/sim_world.hpp"
+#include "sim/simulated_world.hpp"
 #include "topologies/shape.hpp"
 
 namespace tutti {
@@ -17,16 +18,18 @@ struct ClusterFlags {
   ShapeChanges changes;
   std::vector<std::string> stragglers;  ///< "rank 5 by 200us", as words.
   std::string model = "alpha_beta";
+  std::string engine = "auto";
 };
 
 struct Cluster {
   Shape shape;
   SimOptions options;
   int ranks = 1;
+  Engine engine = Engine::automatic;
 };
 
 /// Reads the file; `ranks` 0 means all there is room for. Throws ShapeError, Error(usage) for more
-/// ranks than there is room for, a straggler that is no rank, or an unknown model, and
+/// ranks than there is room for, a straggler that is no rank, or an unknown model or engine, and
 /// Error(system) for a file that cannot be read.
 Cluster load_cluster(const ClusterFlags& flags, int ranks);
 

@@ -25,12 +25,18 @@ void add_changes(CLI::App& app, ShapeChanges& changes) {
 
 void add_cluster(CLI::App& app, ClusterFlags& flags) {
   app.add_option("--topology", flags.topology, "The cluster's shape, a file")->required();
+  add_cluster_changes(app, flags);
+}
+
+void add_cluster_changes(CLI::App& app, ClusterFlags& flags) {
   add_changes(app, flags.changes);
-  app.add_option("--straggle", flags.stragglers, "rank R by DURATION: begins that much later")
+  app.add_option("--straggle", flags.stragglers,
+                 "rank R by DURATION, in quotes or not: begins that much later")
       ->type_size(4)
       ->allow_extra_args(false);
-  app.add_option("--model", flags.model, "Network model: alpha_beta, window or lv08")
+  app.add_option("--model", flags.model, "Network model: alpha_beta, exact, window or lv08")
       ->capture_default_str();
+  app.add_option("--engine", flags.engine, engine_help)->capture_default_str();
 }
 
 }  // namespace tutti

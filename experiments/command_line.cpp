@@ -3,8 +3,11 @@
 #include <sys/resource.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -13,7 +16,9 @@
 #include "experiments/command.hpp"
 #include "experiments/crossover.hpp"
 #include "experiments/simulate.hpp"
+#include "experiments/simulated_row.hpp"
 #include "experiments/trace_file.hpp"
+#include "experiments/transport.hpp"
 #include "experiments/verify.hpp"
 
 namespace tutti {
@@ -69,14 +74,27 @@ const CLI::Validator not_empty(
     },
     "", "not_empty");
 
-// One of a list; the parser itself takes "" for 0.
-const CLI::Validator whole_number(
-    [](const std::string& text) {
-      const bool is_number =
-          !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-      return is_number ? "" : fmt::format("'{}' is no number, expected 0 or more", text);
-    },
-    "", "whole_number");
+// "3,0,5". The parser's own lists pass over what is empty: "3,,5".
+template <typename Number>
+CLI::Option* add_list(CLI::App& app, const char* flag, std::vector<Number>& numbers, Number most,
+                      const char* what) {
+  const auto read = [&numbers, most, flag](const std::string& text) {
+    numbers.clear();
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      Number number{};
+      const auto [rest, status] = std::from_chars(text.data() + begin, text.data() + end, number);
+      if (status != std::errc{} || rest != text.data() + end || number < 0 || number > most) {
+        throw CLI::ValidationError(
+            flag, fmt::format("'{}' is no number, expected 0 to {}, with a comma between two",
+                              shorten_words(text.substr(begin, end - begin)), most));
+      }
+      numbers.push_back(number);
+      begin = end + 1;
+    }
+  };
+  return app.add_option_function<std::string>(flag, read, what);
+}
 
 void add_question(CLI::App& app, QuestionFlags& flags) {
   app.add_option("--algo,--algorithms", flags.algorithms,
@@ -133,6 +151,16 @@ CLI::Option* add_timeout(
       ->capture_default_str();
 }
 
+// Where the ranks of --transport tcp listen.
+void add_address(CLI::App& app, WorldFlags& flags) {
+  app.add_option("--address", flags.address,
+                 "A numeric address of this machine, IPv4 or IPv6, for --transport tcp")
+      ->capture_default_str();
+  app.add_option("--port", flags.port, "Rank r listens at this port + r (0: at free ones)")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+}
+
 void add_trace(CLI::App& app, std::string& file) {
   app.add_option("--trace", file, "Write one JSON line per finished request to this file");
 }
@@ -140,17 +168,10 @@ void add_trace(CLI::App& app, std::string& file) {
 // Returns --counts.
 CLI::Option* add_parts(CLI::App& app, std::vector<int>& members,
                        std::vector<std::size_t>& part_counts) {
-  const auto add = [&](const char* flag, auto& numbers, const char* what) {
-    return app.add_option(flag, numbers, what)
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(whole_number);
-  };
-  add("--members", members,
-      "The ranks that take part, comma-separated, in this order; the others are idle");
-  return add("--counts", part_counts,
-             "Elements of each rank's part, comma-separated: the v-form of a collective")
-      ->check(CLI::Range(std::size_t{0}, most_part_count));
+  add_list(app, "--members", members, std::numeric_limits<int>::max(),
+           "The ranks that take part, comma-separated, in this order; the others are idle");
+  return add_list(app, "--counts", part_counts, most_part_count,
+                  "Elements of each rank's part, comma-separated: the v-form of a collective");
 }
 
 void add_rows(CLI::App& app, QuestionFlags& question, Typed& typed) {
@@ -174,8 +195,9 @@ Command add_verify(CLI::App& app) {
   const auto flags = std::make_shared<VerifyFlags>();
   const auto typed = std::make_shared<Typed>();
   app.add_option("--ranks", flags->ranks, "Ranks")->capture_default_str();
-  app.add_option("--transport", flags->transport, "shm: real processes; sim: simulated ones")
+  app.add_option("--transport", flags->transport, "shm, tcp: real processes; sim: simulated ones")
       ->capture_default_str();
+  add_address(app, flags->world);
   app.add_option("--dtype,-d", flags->dtype, "Element types, comma-separated, or all")
       ->capture_default_str();
   app.add_option("--seed", flags->seed, "Of the random data")
@@ -193,12 +215,13 @@ Command add_verify(CLI::App& app) {
 Examples:
   tutti verify
   tutti verify --ranks 8 --dtype all
+  tutti verify --transport tcp
   tutti verify --transport sim --json
   tutti verify --ranks 4 --members 3,1,2
   tutti verify --ranks 4 --counts 3,0,5,2)" +
              "\n" + exit_codes);
   return [flags, typed](Output& output) {
-    flags->timeout_seconds = typed->timeout_seconds();
+    flags->world.timeout_seconds = typed->timeout_seconds();
     return verify(*flags, output);
   };
 }
@@ -208,9 +231,23 @@ Command add_bench(CLI::App& app) {
   const auto typed = std::make_shared<Typed>();
   add_rows(app, flags->question, *typed);
   app.add_option("--ranks", flags->question.ranks, "Ranks")->capture_default_str();
-  app.add_option("--transport", flags->transport, "shm")->capture_default_str();
+  app.add_option("--transport", flags->transport,
+                 "shm or tcp, between processes on this machine; under 'tutti rank' tcp, under "
+                 "mpirun mpi")
+      ->capture_default_str();
+  add_address(app, flags->world);
   add_repetitions(app, flags->repetitions);
   add_timeout(app, *typed);
+  app.add_option("--check-calls", flags->world.checks_calls,
+                 "Over shm, 0: only ranks that talk to each other compare their calls; 1: nothing "
+                 "is written before all ranks are known to be in the same call")
+      ->capture_default_str();
+  flags->world.pins = true;
+  app.add_flag("--pin,!--no-pin", flags->world.pins,
+               "Over shm, each rank keeps to a core of its own where there are enough (default)");
+  app.add_flag("--stragglers", flags->stragglers,
+               "Close the table with how long each rank waited, for whom most, and the rank that "
+               "all waited for");
   add_trace(app, flags->trace);
   app.footer(std::string(rows_help) + "\n\n" + auto_help + "\n\n" + trace_help + R"(
 
@@ -221,11 +258,15 @@ Examples:
   tutti bench alltoall --ranks 4
   tutti bench allgather --ranks 4 --counts 3000,0,5000,2000
   tutti bench allreduce --ranks 4 --members 3,1,2
+  tutti bench allreduce --ranks 4 --transport tcp
+  tutti bench allreduce --ranks 2 --transport tcp --address ::1 --port 29500
+  tutti rank --rank 0 --ranks 2 --master node0:29500 -- bench allreduce
   tutti bench allreduce --algo auto,ring
+  mpirun -n 8 tutti bench allreduce
   TUTTI_ALGO="allreduce:ring;broadcast:binomial" tutti bench allreduce)" +
              "\n" + exit_codes);
   return [flags, typed](Output& output) {
-    flags->timeout_seconds = typed->timeout_seconds();
+    flags->world.timeout_seconds = typed->timeout_seconds();
     flags->check = typed->check == 1;
     flags->format = typed->chosen_format();
     return bench(*flags, output);
@@ -246,10 +287,12 @@ Command add_simulate(CLI::App& app) {
           ->default_str("");
   add_trace(app, flags->trace);
   add_repetitions(app, typed->unused);
+  add_conditions(app, flags->conditions);
   app.footer(std::string(rows_help) + "\n\n" + auto_help + "\n\n" + cluster_help + "\n\n" +
-             trace_help + R"(
+             jitter_help + "\n\n" + extras_help + "\n\n" + trace_help + R"(
 
-Simulated time is deterministic: -n and -w are accepted and change nothing, p50 and p99 equal time.
+Simulated time is deterministic: -n and -w are accepted and change nothing, and p50 and p99 equal
+time, unless --jitter is repeated.
 Blocks have no memory unless -c 1 asks for real data, checked; wrong is n/a without it.
   bound     lower_bound_us: what no algorithm can beat in the alpha-beta-gamma model: the larger of
             one message's latency and what some rank must move or reduce (allreduce: 2(N-1)/N of the
@@ -262,7 +305,12 @@ Examples:
   tutti simulate broadcast --topology topologies/star.yaml --ranks 4 --model lv08 --json
   tutti simulate allreduce --topology topologies/star.yaml --algo hierarchical --group 4 \
       --inner direct --outer rabenseifner
-  tutti simulate allreduce --topology topologies/star.yaml --algo auto --rules rules.csv)" +
+  tutti simulate allreduce --topology topologies/star.yaml --algo auto --rules rules.csv
+  tutti simulate allreduce --topology topologies/leaf_spine_100g.yaml --algo ring --sizes 1G --why
+  tutti simulate allreduce --topology topologies/star.yaml --straggle rank 5 by 200us --why
+  tutti simulate allreduce --topology topologies/star.yaml --groups 0-7:2,1-7:2 --repeat 10
+  tutti simulate allreduce --topology topologies/star.yaml --algo tree,ring \
+      --jitter start=exponential:20us --repetitions 50 --seed 7)" +
              "\n" + exit_codes);
   return [flags, typed, timeout](Output& output) {
     check_cluster_ranks(flags->question, *typed);
@@ -281,6 +329,8 @@ Command add_crossover(CLI::App& app) {
   add_cluster_ranks(app, flags->question, *typed);
   add_cluster(app, flags->cluster);
   app.add_flag("--measure", flags->measure, "Also measure between real processes on this machine");
+  app.add_option("--transport", flags->transport, "Of these: shm or tcp")->capture_default_str();
+  add_address(app, flags->world);
   add_repetitions(app, flags->repetitions);
   add_timeout(app, *typed);
   add_trace(app, flags->trace);
@@ -294,14 +344,14 @@ Examples:
              "\n" + exit_codes);
   return [flags, typed](Output& output) {
     check_cluster_ranks(flags->question, *typed);
-    flags->timeout_seconds = typed->timeout_seconds();
+    flags->world.timeout_seconds = typed->timeout_seconds();
     crossover(*flags, output);
     return true;
   };
 }
 
 int complain(const std::string& text, ExitCode code) {
-  std::fprintf(stderr, "tutti: %s\n", shorten_words(text).c_str());
+  report_failure(shorten_words(text));
   return code;
 }
 
@@ -317,8 +367,10 @@ std::string out_of_memory() {
 
 int execute(const Command& command) {
   try {
-    Output output;
+    Output output(is_first_rank() ? stdout : nullptr);
     return command(output) ? good : wrong_result;
+  } catch (const ExitWithCode& end) {
+    return end.code;
   } catch (const Error& error) {
     return complain(error.what(), error.kind() == ErrorKind::usage ? usage_error : operating_error);
   } catch (const ShapeError& error) {
@@ -328,6 +380,33 @@ int execute(const Command& command) {
   } catch (const std::exception& error) {
     return complain(error.what(), operating_error);
   }
+}
+
+// The words behind the program's name, the last first, as the parser wants them. The four words of
+// a straggler may be one argument; behind "--" are another command's.
+std::vector<std::string> arguments(int argc, const char* const* argv) {
+  std::vector<std::string> words;
+  bool is_straggler = false, is_own = true;
+  for (int index = 1; index < argc; ++index) {
+    std::string word = argv[index];
+    constexpr std::string_view flag = "--straggle=";
+    const bool is_separator = is_own && word == "--";
+    is_own = is_own && !is_separator;
+    // The command of rank begins with its first word, with or without.
+    if (is_separator && argv[1] == std::string_view("rank")) continue;
+    if (is_own && word.starts_with(flag)) {
+      words.emplace_back("--straggle");
+      word.erase(0, flag.size());
+      is_straggler = true;
+    }
+    std::vector<std::string> split;
+    if (is_own && is_straggler) split = CLI::detail::split_up(word);
+    is_straggler = word == "--straggle";
+    if (split.empty()) split.push_back(std::move(word));
+    words.insert(words.end(), split.begin(), split.end());
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
 }
 
 }  // namespace
@@ -355,16 +434,20 @@ Examples:
   };
   add("verify", "Check every algorithm against gloo, and count the bytes that ranks send",
       add_verify);
-  add("bench", "Time a collective between real processes on this machine", add_bench);
+  add("bench", "Time a collective between real processes", add_bench);
   add("simulate", "Time a collective on a simulated cluster", add_simulate);
+  add("whatif", "Compare many clusters, sizes and algorithms in one study", add_whatif);
   add("crossover", "Find the sizes at which the best algorithm changes", add_crossover);
   add("catalogue", "List all algorithms with their costs, and prove them", add_catalogue);
   add("explain", "Show what an algorithm does step by step, or export it", add_explain);
   add("replay", "Time a plan from a file on a simulated cluster", add_replay);
+  add("emulate", "Run a command on a network that is shaped as a topology, on this machine",
+      add_emulate);
+  add("rank", "Run a command as one rank of a world over TCP, on any hosts", add_rank);
   add("topo", "Look at cluster shapes, check them, import and export them", add_topo);
 
   try {
-    app.parse(argc, argv);
+    app.parse(arguments(argc, argv));
   } catch (const CLI::Success& success) {
     return execute([&](Output& output) {
       const bool is_version = dynamic_cast<const CLI::CallForVersion*>(&success) != nullptr;
@@ -379,8 +462,8 @@ Examples:
     const char* const kind = word.starts_with('-') ? "option" : "command";
     return complain(
         (word.empty() ? "no command given" : fmt::format("unknown {} '{}'", kind, word)) +
-            "\ntutti: the commands are verify, bench, simulate, crossover, catalogue, "
-            "explain, replay and topo; see --help",
+            "\ntutti: the commands are verify, bench, simulate, whatif, crossover, catalogue, "
+            "explain, replay, emulate, rank and topo; see --help",
         usage_error);
   }
   return execute(chosen);

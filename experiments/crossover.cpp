@@ -144,7 +144,7 @@ Survey survey_question(const Question& question, const Evaluate& evaluate,
   return result;
 }
 
-Survey survey_simulated(const Question& question, SimWorld& world, const TraceFile& trace) {
+Survey survey_simulated(const Question& question, SimulatedWorld& world, const TraceFile& trace) {
   StatusLine status;
   return survey_question(question, [&](std::size_t count) {
     status.show(fmt::format("simulating {} elements", count));
@@ -201,22 +201,25 @@ Study examine(const CrossoverFlags& flags) {
     throw Error(ErrorKind::usage,
                 "--algo auto: crossover compares named algorithms; simulate and bench choose");
   }
-  std::optional<ForkWorld> world;
+  const Transport transport = parse_transport(flags.transport, {Transport::shm, Transport::tcp});
+  std::unique_ptr<World> world;
   if (flags.measure) {
+    check_not_joined("crossover --measure");
     if (cluster.ranks < 2) {
       throw Error(ErrorKind::usage, "--measure needs at least 2 ranks; see --ranks");
     }
     check_ranks(cluster.ranks, most_real_ranks);
     study.note = warn_if_oversubscribed(cluster.ranks);
-    world.emplace(cluster.ranks, ForkOptions{.timeout_seconds = flags.timeout_seconds});
+    world = make_world(transport, cluster.ranks, flags.world);
     study.fit = fit_this_machine(study.question, *world);
     cluster.shape = shape_of(*study.fit, cluster.ranks);
   }
-  SimWorld simulated(cluster.shape, cluster.ranks, cluster.options);
+  const auto simulated =
+      make_simulated_world(cluster.engine, cluster.shape, cluster.ranks, cluster.options);
   study.shape = cluster.shape.name;
-  study.model_name = simulated.describe();
+  study.model_name = simulated->describe();
   study.model = cost_model(cluster.shape, cluster.ranks);
-  study.simulated = survey_simulated(study.question, simulated, TraceFile(flags.trace));
+  study.simulated = survey_simulated(study.question, *simulated, TraceFile(flags.trace));
   if (world) study.measured = survey_measured(study.question, *world, flags.repetitions);
   return study;
 }

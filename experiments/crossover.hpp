@@ -7,6 +7,7 @@
 #include "experiments/measure.hpp"
 #include "experiments/output.hpp"
 #include "experiments/question.hpp"
+#include "experiments/transport.hpp"
 
 namespace tutti {
 
@@ -17,7 +18,8 @@ struct CrossoverFlags {
   ClusterFlags cluster;
   bool measure = false;  ///< Also between real processes, on a model of this machine.
   Repetitions repetitions;
-  double timeout_seconds = 30.0;
+  std::string transport = "shm";  ///< Of these.
+  WorldFlags world;
   bool json = false;
   std::string trace;  ///< Of the simulated runs.
 };

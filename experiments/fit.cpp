@@ -83,8 +83,9 @@ std::vector<MessageTime> measure_messages(World& world, DType dtype, Op op, Load
   std::byte* const data = world.allocate(2 * block_bytes * size);
   auto* const seconds =
       reinterpret_cast<double*>(world.allocate(messages.size() * rounds * size * sizeof(double)));
-  const auto times_of = [&](std::size_t message, int round) {
-    return seconds + (message * rounds + static_cast<std::size_t>(round)) * size;
+  // Those of a rank lie together.
+  const auto time_of = [&](std::size_t rank, std::size_t message, int round) -> double& {
+    return seconds[(rank * messages.size() + message) * rounds + static_cast<std::size_t>(round)];
   };
   world.run([&](Rank& rank) {
     const auto index = static_cast<std::size_t>(rank.index());
@@ -99,15 +100,21 @@ std::vector<MessageTime> measure_messages(World& world, DType dtype, Op op, Load
         const double start = channel.now();
         communicate(channel, Block{own, count, dtype}, Block{own + block_bytes, count, dtype}, each,
                     load);
-        if (round >= 0) times_of(m, round)[index] = channel.now() - start;
+        if (round >= 0) time_of(index, m, round) = channel.now() - start;
       }
     }
   });
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    world.fetch(static_cast<int>(rank), reinterpret_cast<std::byte*>(&time_of(rank, 0, 0)),
+                messages.size() * rounds * sizeof(double));
+  }
   for (std::size_t m = 0; m < messages.size(); ++m) {
-    std::vector<double> slowest;
+    std::vector<double> slowest(rounds);
     for (int round = 0; round < rounds; ++round) {
-      const double* const times = times_of(m, round);
-      slowest.push_back(*std::max_element(times, times + size));
+      double& longest = slowest[static_cast<std::size_t>(round)];
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        longest = std::max(longest, time_of(rank, m, round));
+      }
     }
     messages[m].seconds = timing_of(std::move(slowest)).p50_seconds / chain;
   }

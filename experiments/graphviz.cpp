@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -21,13 +20,13 @@ namespace {
 constexpr std::size_t most_drawn_nodes = 2000;
 
 /// Runs `dot` from file to file; returns its exit code.
-int run_graphviz(const char* layout, const TemporaryFile& input, const TemporaryFile& output) {
+int run_graphviz(const TemporaryFile& input, const TemporaryFile& output) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, input.descriptor(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&files, output.descriptor(), STDOUT_FILENO);
-  std::array<std::string, 3> words = {"dot", layout, "-Tsvg"};
-  std::array<char*, 4> arguments = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  std::array<std::string, 2> words = {"dot", "-Tsvg"};
+  std::array<char*, 3> arguments = {words[0].data(), words[1].data(), nullptr};
   pid_t process = 0;
   const int error = posix_spawnp(&process, "dot", &files, nullptr, arguments.data(), ::environ);
   posix_spawn_file_actions_destroy(&files);
@@ -51,13 +50,10 @@ std::string draw_svg(const Shape& shape) {
                             "its kind with --set",
                             shape.name, shape.nodes.size(), most_drawn_nodes));
   }
-  const bool has_switches =
-      std::any_of(shape.nodes.begin(), shape.nodes.end(),
-                  [](const Node& node) { return node.kind == Node::Kind::fabric; });
   const TemporaryFile input, output;
   input.write(export_dot(shape));
   input.rewind();
-  const int code = run_graphviz(has_switches ? "-Kdot" : "-Kneato", input, output);
+  const int code = run_graphviz(input, output);
   if (code != 0) {
     throw Error(
         ErrorKind::system,

@@ -1,5 +1,5 @@
-#include "experiments/command_line.hpp"
+#include "experiments/launched.hpp"
 
 int main(int argc, char** argv) {
-  return tutti::run_command_line(argc, argv);
+  return tutti::run_launched(argc, argv);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "collectives/bruck.hpp"
 #include "experiments/inputs.hpp"
@@ -92,6 +93,35 @@ double* Meter::seconds_of(std::size_t rank) const {
   return seconds_ + rank * static_cast<std::size_t>(repetitions_.iterations) * most_jobs_;
 }
 
+double* Meter::waits_of(std::size_t rank) const {
+  return waits_ + rank * (ranks_of(world_) + 1);
+}
+
+void Meter::count_waits() {
+  const std::size_t size = ranks_of(world_);
+  waits_ = reinterpret_cast<double*>(world_.allocate(size * (size + 1) * sizeof(double)));
+}
+
+void Meter::add_waits(std::size_t rank, const Waits& waits, std::size_t jobs) const {
+  double* const sums = waits_of(rank);
+  for (std::size_t peer = 0; peer < ranks_of(world_); ++peer) sums[peer] += waits.by_peer()[peer];
+  const double* const seconds = seconds_of(rank);
+  const std::size_t runs = static_cast<std::size_t>(repetitions_.iterations) * jobs;
+  sums[ranks_of(world_)] = std::accumulate(seconds, seconds + runs, sums[ranks_of(world_)]);
+}
+
+WaitReport Meter::waits() {
+  const std::size_t size = ranks_of(world_);
+  std::vector<std::vector<double>> waited_seconds;
+  std::vector<double> total_seconds;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    fetch(rank, waits_of(rank), size + 1);
+    waited_seconds.emplace_back(waits_of(rank), waits_of(rank) + size);
+    total_seconds.push_back(waits_of(rank)[size]);
+  }
+  return report_waits(waited_seconds, total_seconds);
+}
+
 std::vector<Timing> Meter::time(std::span<const Job> jobs) {
   check(jobs.size() <= most_jobs_, "{} jobs at once, expected at most {}", jobs.size(), most_jobs_);
   const std::size_t size = ranks_of(world_);
@@ -100,22 +130,27 @@ std::vector<Timing> Meter::time(std::span<const Job> jobs) {
     const auto index = static_cast<std::size_t>(rank.index());
     Channel& channel = rank.channel();
     TracedRank traced(channel, trace_);
+    std::optional<Waits> waits;
+    if (waits_ != nullptr) waits.emplace(traced.channel());
+    Channel& timed = waits ? *waits : traced.channel();
     for (const Job& job : jobs) {
       std::memset(block_of(data_, rank.index(), job).data, 0, job.bytes());
       if (is_alltoall(job)) std::memset(block_of(sent_, rank.index(), job).data, 0, job.bytes());
     }
     for (int i = -repetitions_.warmup; i < repetitions_.iterations; ++i) {
+      if (i == 0 && waits) waits->reset();
       for (std::size_t k = 0; k < jobs.size(); ++k) {
         const Job& job = jobs[k];
         barrier_dissemination(channel);
         const Arguments arguments = arguments_of(rank.index(), job);
         const double start = channel.now();
-        run(*job.algorithm, traced.channel(), arguments);
+        run(*job.algorithm, timed, arguments);
         const double end = channel.now();
         if (i < 0) continue;
         seconds_of(index)[static_cast<std::size_t>(i) * jobs.size() + k] = end - start;
       }
     }
+    if (waits) add_waits(index, *waits, jobs.size());
   });
   const auto iterations = static_cast<std::size_t>(repetitions_.iterations);
   std::vector<Timing> timings;
@@ -159,16 +194,20 @@ std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
   return wrong;
 }
 
-double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace,
+void run_on_ghosts(const Job& job, Channel& channel) {
+  const Block ghost{nullptr, job.count, job.dtype};
+  run(*job.algorithm, channel,
+      arguments_of(job, job.division(channel.size()), channel.rank(), ghost, ghost));
+}
+
+double simulated_seconds(SimulatedWorld& world, const Job& job, const TraceFile& trace,
                          double limit_seconds, const std::vector<int>& members) {
   std::optional<GroupWorld> group;
   World& ranks = among(world, members, group);
-  const Division division = job.division(ranks.size());
   ranks.run([&](Rank& rank) {
     rank.channel().set_deadline(limit_seconds);
     TracedRank traced(rank.channel(), trace);
-    const Block ghost{nullptr, job.count, job.dtype};
-    run(*job.algorithm, traced.channel(), arguments_of(job, division, rank.index(), ghost, ghost));
+    run_on_ghosts(job, traced.channel());
   });
   return world.seconds();
 }

@@ -9,10 +9,11 @@
 
 #include "collectives/group_world.hpp"
 #include "collectives/run.hpp"
+#include "collectives/waits.hpp"
 #include "collectives/world.hpp"
 #include "experiments/question.hpp"
 #include "experiments/trace_file.hpp"
-#include "sim/sim_world.hpp"
+#include "sim/simulated_world.hpp"
 
 namespace tutti {
 
@@ -45,6 +46,13 @@ class Meter {
   /// so that what else the machine does hits all of them; between any two is a barrier, not timed.
   std::vector<Timing> time(std::span<const Job> jobs);
 
+  /// From here on time() also adds up how long each rank waits, and for whom, in the iterations
+  /// that count. Costs some dozens of nanoseconds a message.
+  void count_waits();
+
+  /// Since count_waits().
+  WaitReport waits();
+
   /// Runs each job once on predictable inputs; elements that are wrong, over all ranks.
   std::vector<std::size_t> count_wrong(std::span<const Job> jobs);
 
@@ -53,6 +61,8 @@ class Meter {
   Arguments arguments_of(int rank, const Job& job) const;
   void allocate_sent(std::span<const Job> jobs);
   double* seconds_of(std::size_t rank) const;
+  double* waits_of(std::size_t rank) const;
+  void add_waits(std::size_t rank, const Waits& waits, std::size_t jobs) const;
 
   template <typename T>
   void fetch(std::size_t rank, T* items, std::size_t count) {
@@ -68,12 +78,16 @@ class Meter {
   std::byte* sent_ = nullptr;   ///< What alltoall sends; allocated when needed.
   double* const seconds_;       ///< By rank, iteration and job.
   std::uint64_t* const wrong_;  ///< By rank and job.
+  double* waits_ = nullptr;     ///< By rank: its seconds for each peer, then all its seconds.
 };
+
+/// The job on ghosts, as one rank of a simulated world.
+void run_on_ghosts(const Job& job, Channel& channel);
 
 /// The simulated time of a job on ghosts among `members` (none: all ranks), all starting at once:
 /// that of the last to end. Throws Error(timeout) if a rank still waits after `limit_seconds` of
 /// it.
-double simulated_seconds(SimWorld& world, const Job& job, const TraceFile& trace,
+double simulated_seconds(SimulatedWorld& world, const Job& job, const TraceFile& trace,
                          double limit_seconds = no_deadline, const std::vector<int>& members = {});
 
 }  // namespace tutti

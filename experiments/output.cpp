@@ -13,7 +13,7 @@
 namespace tutti {
 
 void Output::line(std::string_view text) {
-  if (closed_) return;
+  if (closed_ || file_ == nullptr) return;
   std::string whole(text);
   whole += '\n';
   errno = 0;

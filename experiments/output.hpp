@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 /// Lines of results. Every line is flushed, so that nothing is left in a buffer when ranks fork.
 class Output {
  public:
-  /// `file` must outlive the object; SIGPIPE must be ignored.
+  /// `file` must outlive the object, null drops all; SIGPIPE must be ignored.
   explicit Output(std::FILE* file = stdout) : file_(file) {}
 
   /// Throws Error(system) if the text cannot be written. Once the reader has gone, such as `head`,

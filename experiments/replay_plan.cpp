@@ -108,7 +108,7 @@ std::string_view name_of(MscclVerdict::Status status) {
 // What a replay has found.
 struct Replayed {
   const Plan& plan;
-  const SimWorld& world;
+  const SimulatedWorld& world;
   double ideal_seconds = 0.0;
   std::size_t messages = 0;
   std::size_t bytes = 0;
@@ -132,7 +132,7 @@ void print_json(const ReplayFlags& flags, const Replayed& replayed, const MscclP
   json["time_us"] = microseconds_json(replayed.world.seconds());
   json["no_contention_us"] = microseconds_json(replayed.ideal_seconds);
   json["rank_end_us"] = ends;
-  json["engine"] = "simgrid";
+  json["engine"] = replayed.world.engine();
   json["model"] = replayed.world.describe();
   output.line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -171,10 +171,10 @@ bool replay_plan(const ReplayFlags& flags, Output& output) {
   if (msccl != nullptr) verdict = prove_msccl(*msccl);
   SimOptions options = cluster.options;
   options.lanes = lanes_of(plan);
-  SimWorld world(cluster.shape, plan.size, options);
-  world.run([&](Rank& rank) { execute_rank(plan, rank); });
+  const auto world = make_simulated_world(cluster.engine, cluster.shape, plan.size, options);
+  world->run([&](Rank& rank) { execute_rank(plan, rank); });
 
-  Replayed replayed{plan, world, latest(replay(plan, model))};
+  Replayed replayed{plan, *world, latest(replay(plan, model))};
   for (const PlanVolume& volume : volumes(plan)) {
     replayed.messages += volume.messages_sent;
     replayed.bytes += volume.bytes_sent;

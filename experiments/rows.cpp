@@ -88,20 +88,21 @@ void RowWriter::comment(const std::string& text) {
   if (format_ == Format::table && !text.empty()) output_.print("# {}", text);
 }
 
-void RowWriter::write(const Row& row) {
+void RowWriter::write(const Row& row, const Json& extras, const std::vector<std::string>& lines) {
   wrong_ += row.wrong.value_or(0);
   checked_ = checked_ || row.wrong.has_value();
   if (const auto bandwidth = row.bus_bandwidth()) {
     bus_bandwidths_[std::string(row.job.name())].push_back(*bandwidth);
   }
-  switch (format_) {
-    case Format::table:
-      return write_table(row);
-    case Format::csv:
-      return write_csv(to_json(row));
-    case Format::json:
-      return output_.line(to_json(row).dump());
+  if (format_ == Format::table) {
+    write_table(row);
+    for (const std::string& line : lines) output_.print("#   {}", line);
+    return;
   }
+  Json json = complete_json(row);
+  if (format_ == Format::csv) return write_csv(json);
+  json.update(extras);
+  output_.line(json.dump());
 }
 
 bool RowWriter::finish() {
@@ -159,19 +160,41 @@ void RowWriter::write_table(const Row& row) {
 }
 
 void RowWriter::write_csv(const Json& json) {
-  std::string names, values;
+  if (!has_header_) output_.line(csv_header(json));
+  has_header_ = true;
+  output_.line(csv_line(json));
+}
+
+Json RowWriter::complete_json(const Row& row) const {
+  Json json = to_json(row, source_);
+  if (automatic_) add_choice(json, row.job, format_ == Format::json);
+  return json;
+}
+
+std::string csv_header(const Json& json) {
+  std::string names;
   for (const auto& [name, value] : json.items()) {
-    if (!names.empty()) names += ',', values += ',';
+    if (value.is_structured()) continue;
+    if (!names.empty()) names += ',';
     names += name;
+  }
+  return names;
+}
+
+std::string csv_line(const Json& json) {
+  std::string values;
+  bool is_first = true;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_structured()) continue;
+    if (!is_first) values += ',';
+    is_first = false;
     // A string's JSON form is quoted, as CSV needs it for values with commas.
     if (!value.is_null()) values += value.dump();
   }
-  if (!has_header_) output_.line(names);
-  has_header_ = true;
-  output_.line(values);
+  return values;
 }
 
-Json RowWriter::to_json(const Row& row) const {
+Json to_json(const Row& row, Source source) {
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   const Job& job = row.job;
   const Collective collective = job.algorithm->collective;
@@ -190,7 +213,7 @@ Json RowWriter::to_json(const Row& row) const {
       {"algbw", or_null(row.algorithm_bandwidth())},
       {"busbw", or_null(row.bus_bandwidth())},
       {"wrong", or_null(row.wrong)},
-      {source_ == Source::engine ? "engine" : "transport", row.substrate},
+      {source == Source::engine ? "engine" : "transport", row.substrate},
       {"model", or_null(row.model)},
       {"topology", or_null(row.topology)},
       {"lower_bound_us", microseconds_json(row.lower_bound_seconds)},
@@ -201,7 +224,6 @@ Json RowWriter::to_json(const Row& row) const {
       {"inner", name_or_null(job.tuning.inner)},
       {"outer", name_or_null(job.tuning.outer)},
   };
-  if (automatic_) add_choice(json, job, format_ == Format::json);
   return json;
 }
 

@@ -41,6 +41,13 @@ struct Row {
   std::optional<double> bus_bandwidth() const;
 };
 
+/// The row's keys and values as --help describes them.
+Json to_json(const Row& row, Source source);
+
+/// A header of the names, and a line of the values that are neither lists nor maps, as CSV.
+std::string csv_header(const Json& json);
+std::string csv_line(const Json& json);
+
 /// What the rows mean, for the commands' --help.
 extern const char* const rows_help;
 
@@ -53,7 +60,9 @@ class RowWriter {
   /// A line that starts with '#'; only in tables, and not for an empty text.
   void comment(const std::string& text);
 
-  void write(const Row& row);
+  /// `extras` follow the row's own keys in JSON; `lines` follow it in a table, as comments.
+  void write(const Row& row, const Json& extras = Json::object(),
+             const std::vector<std::string>& lines = {});
 
   /// The two closing lines of a table. Returns whether no row had a wrong element.
   bool finish();
@@ -62,7 +71,7 @@ class RowWriter {
   void write_header();
   void write_table(const Row& row);
   void write_csv(const Json& json);
-  Json to_json(const Row& row) const;
+  Json complete_json(const Row& row) const;
 
   Output& output_;
   const Format format_;

@@ -1,69 +1,94 @@
 #include "experiments/simulate.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "experiments/choosing.hpp"
+#include "experiments/engine.hpp"
 #include "experiments/files.hpp"
 #include "experiments/measure.hpp"
+#include "experiments/simulated_row.hpp"
 
 namespace tutti {
 namespace {
 
-// Which term of its own closed form an algorithm spends most of its time in.
-std::string limiting_term(const Job& job, int ranks, const CostModel& model) {
-  const Problem problem = job.problem(ranks);
-  const double whole = predicted_seconds(*job.algorithm, problem, model);
-  CostModel empty = model;
-  empty.beta_seconds_per_byte = empty.gamma_seconds_per_byte = 0.0;
-  const double latency = predicted_seconds(*job.algorithm, problem, empty);
-  return 2 * latency > whole ? "latency-bound" : "bandwidth-bound";
+// What the flags come to: who takes part, and under which conditions.
+struct Setup {
+  Cluster cluster;
+  Conditions conditions;
+  Question question;
+  Shape shape;  ///< With the ranks that take part, of several groups those of the first.
+};
+
+void check_groups(const SimulateFlags& flags, const Conditions& conditions,
+                  const Question& question) {
+  if (conditions.groups.empty()) return;
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorKind::usage, "--groups: " + what);
+  };
+  if (!flags.question.members.empty()) refuse("given beside --members, expected one of them");
+  if (flags.check) refuse("results cannot be checked (-c 1) in several groups, use --members");
+  for (const ContendingGroup& group : conditions.groups) {
+    const bool is_equal = static_cast<int>(group.members.size()) == question.ranks;
+    if (is_equal) continue;
+    refuse(fmt::format("{} has {}, expected groups of one size ({})", group.name,
+                       counted(static_cast<long long>(group.members.size()), "rank"),
+                       question.ranks));
+  }
 }
 
-// What closed forms, which are of equal parts, say of the row.
-void add_forms(Row& row, const CostModel& model) {
-  const Problem problem = row.job.problem(row.ranks);
-  row.lower_bound_seconds = lower_bound(row.job.algorithm->collective, problem, model).seconds();
-  if (row.timing.mean_seconds > 0.0) row.note = limiting_term(row.job, row.ranks, model);
+Setup set_up(const SimulateFlags& flags, const Rules& rules) {
+  Setup setup;
+  setup.cluster = load_cluster(flags.cluster, flags.question.ranks);
+  setup.conditions = understand(flags.conditions, setup.cluster.ranks);
+  setup.conditions.limit_seconds = flags.timeout_seconds;
+  auto& groups = setup.conditions.groups;
+  const int ranks =
+      groups.empty() ? setup.cluster.ranks : static_cast<int>(groups.front().members.size());
+  setup.question = ask(flags.question, ranks, rules);
+  check_groups(flags, setup.conditions, setup.question);
+  const auto& members = groups.empty() ? setup.question.members : groups.front().members;
+  setup.shape = among(setup.cluster.shape, members);
+  if (!members.empty() && groups.empty()) groups.push_back({"of the members", members});
+  return setup;
 }
 
-// Bus bandwidth is bytes that a ring would move: other algorithms may show more of it than any link
-// has, without a link carrying more than it can.
-std::string describe_convention(const Row& row, double slowest_bytes_per_second) {
-  const double busbw = row.bus_bandwidth().value_or(0.0) * 1e9;
-  // What a ring on a single switch reaches is no more than rounding above the route's bandwidth.
-  if (busbw <= slowest_bytes_per_second * 1.001) return "";
-  return fmt::format("busbw is a convention: the slowest route has {:.4g} GB/s",
-                     slowest_bytes_per_second / 1e9);
+void write_comments(const Setup& setup, const SimulateFlags& flags, const std::string& model,
+                    RowWriter& rows) {
+  rows.comment(
+      fmt::format("tutti simulate: {} on {}", setup.question.describe(), setup.cluster.shape.name));
+  rows.comment("engine and model: " + model);
+  rows.comment("time: simulated, until the last rank is done, all starting at once; deterministic");
+  rows.comment("bound: what no algorithm can beat in the alpha-beta-gamma model");
+  rows.comment(describe(flags.conditions));
+  rows.comment(setup.question.describe_left_out());
 }
 
 }  // namespace
 
 bool simulate(const SimulateFlags& flags, Output& output) {
-  const Cluster cluster = load_cluster(flags.cluster, flags.question.ranks);
   const Rules rules = load_rules(flags.question);
-  const Question question = ask(flags.question, cluster.ranks, rules);
-  const Shape shape = among(cluster.shape, question.members);
-  const CostModel model = cost_model(shape, question.ranks);
-  const double slowest = slowest_bandwidth(shape, question.ranks);
+  const Setup setup = set_up(flags, rules);
+  const Question& question = setup.question;
+  const Cluster& cluster = setup.cluster;
+  const RowMaker maker(setup.shape, question.ranks);
   const CostProfile profile =
-      question.automatic ? cost_profile(shape, question.ranks) : CostProfile{};
+      question.automatic ? cost_profile(setup.shape, question.ranks) : CostProfile{};
   check_apart(flags.trace, flags.cluster.topology);
-  SimWorld world(cluster.shape, cluster.ranks, cluster.options);
+  const auto world =
+      make_simulated_world(cluster.engine, cluster.shape, cluster.ranks, cluster.options);
   std::optional<GroupWorld> group;
   const TraceFile no_trace("");
   std::optional<Meter> meter;
   if (flags.check && question.has_results()) {
-    meter.emplace(among(world, question.members, group), question.largest_bytes(),
+    meter.emplace(among(*world, question.members, group), question.largest_bytes(),
                   question.jobs_per_count(), Repetitions{0, 1}, no_trace);
   }
   const TraceFile trace(flags.trace);
 
   RowWriter rows(output, flags.format, Source::engine, question.automatic);
-  rows.comment(fmt::format("tutti simulate: {} on {}", question.describe(), cluster.shape.name));
-  rows.comment(fmt::format("engine and model: {}", world.describe()));
-  rows.comment("time: simulated, until the last rank is done, all starting at once; deterministic");
-  rows.comment("bound: what no algorithm can beat in the alpha-beta-gamma model");
-  rows.comment(question.describe_left_out());
+  write_comments(setup, flags, world->describe(), rows);
   if (question.automatic) rows.comment("auto: given " + describe(profile));
   StatusLine status;
   for (const std::size_t count : question.counts) {
@@ -74,22 +99,14 @@ bool simulate(const SimulateFlags& flags, Output& output) {
     for (std::size_t k = 0; k < jobs.size(); ++k) {
       const Job& job = jobs[k];
       status.show(fmt::format("simulating {} of {} elements", job.algorithm->full_name, count));
-      const double seconds =
-          simulated_seconds(world, job, trace, flags.timeout_seconds, question.members);
-      Row row;
-      row.job = job;
-      row.ranks = question.ranks;
-      row.timing = {seconds, seconds, seconds};
-      row.substrate = "simgrid";
-      row.model = world.describe();
-      row.topology = cluster.shape.name;
-      if (question.part_counts.empty()) add_forms(row, model);
-      row.add_note(describe(job.accumulate));
+      const Trial trial = run_trial(cluster, cluster.engine, job, setup.conditions, trace);
+      Row row = maker.row(job, trial, cluster.shape.name);
       row.add_note(question.describe_parts());
-      row.add_note(describe_convention(row, slowest));
       if (meter) row.wrong = wrong[k];
       status.clear();
-      rows.write(row);
+      const BoundTerms bound = maker.bound(job);
+      rows.write(row, extras_json(trial, flags.conditions, bound, cluster.shape),
+                 describe_extras(trial, setup.conditions, bound, cluster.shape));
     }
   }
   return rows.finish();

@@ -185,7 +185,8 @@ void show_route(const TopoFlags& flags, Output& output) {
       links.push_back({{"link", link.name},
                        {"class", link.link_class},
                        {"bandwidth_bytes_per_second", link.bandwidth_bytes_per_second},
-                       {"latency_us", link.latency_seconds * 1e6}});
+                       {"latency_us", link.latency_seconds * 1e6},
+                       {"overhead_us", link.overhead_seconds * 1e6}});
     }
     Json json{{"file", shape.file},
               {"from", shape.hosts[static_cast<std::size_t>(from)].name},
@@ -205,6 +206,11 @@ void show_route(const TopoFlags& flags, Output& output) {
     output.print("{:<36} {:<14} {:>14} {:>12}", link.name, link.link_class,
                  shown_bandwidth(link.bandwidth_bytes_per_second),
                  shown_latency(link.latency_seconds));
+  }
+  const double overhead = shape.overhead_seconds(route);
+  if (overhead > 0.0) {
+    output.print("{:<36} {:<14} {:>14} {:>12}", "overhead of a message", "", "",
+                 shown_latency(overhead));
   }
   output.print("{:<36} {:<14} {:>14} {:>12}", counted(static_cast<long long>(route.size()), "link"),
                "", route.empty() ? "n/a" : shown_bandwidth(bandwidth),

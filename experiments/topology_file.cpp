@@ -45,11 +45,16 @@ Shape import_on_the_way(const Importer& importer, const std::string& text, const
   return shape;
 }
 
-// SimGrid itself takes or crashes on much that makes no sense, so that it reads only what the
-// importer has understood.
+// SimGrid itself takes much that makes no sense, so that it reads only what the importer has
+// understood, or has found to be what only SimGrid can model.
 Shape check_and_load_platform(const Importer& importer, const std::string& text,
                               const std::string& file) {
-  const Import import = importer.import(text, file);
+  Import import;
+  try {
+    import = importer.import(text, file);
+  } catch (const UnmodelledError&) {
+    return load_platform(file);
+  }
   const std::size_t hosts = parse_shape(import.yaml, file).hosts.size();
   if (hosts > static_cast<std::size_t>(maximum_platform_hosts)) {
     throw ShapeError(

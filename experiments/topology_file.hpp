@@ -19,7 +19,8 @@ enum class PlatformUse { as_it_is, imported };
 
 /// Our own YAML, or any format of importers(), which is imported on the way; a warning tells how
 /// much the importer assumed or suspects. A SimGrid platform that is used as it is takes no
-/// changes, and has to be one that the importer understands. Throws ShapeError, and Error(system)
+/// changes, and has to be one that the importer understands, but for what only SimGrid can model
+/// (UnmodelledError). Throws ShapeError, and Error(system)
 /// for a file that cannot be read.
 Shape load_topology(const std::string& file, const ShapeChanges& changes, PlatformUse platform);
 

@@ -248,7 +248,7 @@ bool is_supported(const Algorithm& algorithm, const VerifyFlags& flags) {
 // A world of ranks, and those of them that take part.
 struct Ranks {
   Ranks(const VerifyFlags& flags, Transport transport)
-      : all(make_world(transport, flags.ranks, flags.timeout_seconds)),
+      : all(make_world(transport, flags.ranks, flags.world)),
         world(among(*all, flags.members, group)) {}
 
   std::unique_ptr<World> all;
@@ -293,9 +293,10 @@ Report examine(const VerifyFlags& flags, Transport transport, const std::vector<
                std::span<const Algorithm> algorithms, const OnRow& on_row) {
   // Real ranks have a limit of their own, for each wait.
   const bool is_simulated = transport == Transport::sim;
-  const double limit_seconds = is_simulated ? flags.timeout_seconds : no_deadline;
+  const double limit_seconds = is_simulated ? flags.world.timeout_seconds : no_deadline;
   // Simulated time is not gloo's.
-  const double gloo_seconds = is_simulated ? VerifyFlags{}.timeout_seconds : flags.timeout_seconds;
+  const double gloo_seconds =
+      is_simulated ? WorldFlags{}.timeout_seconds : flags.world.timeout_seconds;
   TraceFile trace("");
   Report report;
   report.left_out = left_out_of(algorithms, flags);
@@ -440,10 +441,12 @@ std::vector<Algorithm> examined(std::span<const Algorithm> algorithms, const Ver
 }  // namespace
 
 bool verify(const VerifyFlags& flags, Output& output, std::span<const Algorithm> given) {
+  check_not_joined("verify");
   check_ranks(flags.ranks, most_real_ranks);
   check_counts(flags.part_counts, check_members(flags.members, flags.ranks));
   const std::vector<Algorithm> algorithms = examined(given, flags);
-  const Transport transport = parse_transport(flags.transport, {Transport::shm, Transport::sim});
+  const Transport transport =
+      parse_transport(flags.transport, {Transport::shm, Transport::tcp, Transport::sim});
   const std::vector<DType> dtypes = parse_dtypes(flags.dtype);
   if (!flags.levels.empty()) check_levels(algorithms, flags);
   if (!flags.json) print_header(flags, algorithms, output);

@@ -9,6 +9,7 @@
 #include "collectives/catalogue.hpp"
 #include "experiments/output.hpp"
 #include "experiments/question.hpp"
+#include "experiments/transport.hpp"
 
 namespace tutti {
 
@@ -16,12 +17,12 @@ struct VerifyFlags {
   int ranks = 4;
   std::vector<int> members;              ///< The ranks that take part, in their order; none: all.
   std::vector<std::size_t> part_counts;  ///< Elements of each rank's part: the v-forms only.
-  std::string transport = "shm";
+  std::string transport = default_transport();
   std::string dtype = "float32";  ///< Or a comma-separated list, or "all".
   std::uint64_t seed = 1;
   Tuning tuning;
   LevelNames levels;  ///< Of the collectives that have such algorithms.
-  double timeout_seconds = 30.0;
+  WorldFlags world;
   bool json = false;
   std::string trace;
 };

@@ -63,6 +63,9 @@ TEST(CommandLine, AUsageErrorExitsWith2AndPrintsOnlyOnStderr) {
                                 "bench allreduce --members 2,2",
                                 "bench allreduce --members 0,-1",
                                 "bench allreduce --members ''",
+                                "bench allreduce --members 1,,2",
+                                "bench allreduce --members 1,2,",
+                                "bench allgather --counts 3,,5,2",
                                 "bench allgather --counts ''",
                                 "bench broadcast --members 3,1 -r 2",
                                 "verify --members 4",
@@ -84,11 +87,11 @@ TEST(CommandLine, AUsageErrorExitsWith2AndPrintsOnlyOnStderr) {
                                 "bench allgather --algo neighbor_exchange --ranks 3",
                                 "verify --dtype float8",
                                 "verify --dtype ''",
-                                "verify --transport tcp",
+                                "verify --transport udp",
                                 "verify --seed x",
                                 "simulate allreduce",
                                 "crossover",
-                                "crossover --topology topologies/star.yaml --model exact",
+                                "crossover --topology topologies/star.yaml --model precise",
                                 "crossover --topology topologies/star.yaml --set hosts=0",
                                 "crossover --topology topologies/star.yaml --ranks 1 --measure"}) {
     const CommandResult result = run_tutti(arguments);

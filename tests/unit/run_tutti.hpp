@@ -11,6 +11,9 @@ struct CommandResult {
   std::string errors;
 };
 
+/// `command` as typed in a shell.
+CommandResult run_command(const std::string& command);
+
 /// `arguments` as typed in a shell; they may redirect.
 CommandResult run_tutti(const std::string& arguments);
 

@@ -249,7 +249,7 @@ TEST(Verify, ASimulatedRankWaitsNoLongerThanTheTimeout) {
   Output output(file);
   VerifyFlags flags;
   flags.transport = "sim";
-  flags.timeout_seconds = 1e-9;
+  flags.world.timeout_seconds = 1e-9;
   try {
     verify(flags, output);
     FAIL();

@@ -1,0 +1,20 @@
+// Rank groups: disjoint sets of ranks that run a collective each, all at once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tutti {
+
+struct ContendingGroup {
+  std::string name;          ///< As typed.
+  std::vector<int> members;  ///< In their order.
+};
+
+/// "0-3,4-7": groups are separated by commas; a group is ranks and ranges with '+' between them,
+/// and a range may have a stride: "0-7:2,1-7:2" are the even and the odd of eight, "0+5+3" three
+/// ranks in that order. "" is no group. Throws Error(usage) for what cannot be understood, a rank
+/// that is none of `ranks`, and one that is in two groups.
+std::vector<ContendingGroup> parse_groups(const std::string& text, int ranks);
+
+}  // namespace tutti
