@@ -9,6 +9,7 @@
 #include "experiments/choosing.hpp"
 #include "experiments/cluster.hpp"
 #include "experiments/measure.hpp"
+#include "sim/sim_world.hpp"
 #include "topologies/fabrics.hpp"
 
 namespace {

@@ -45,17 +45,18 @@ const std::vector<FolderRule>& folder_rules() {
       {"process/", {"collectives/"}, join({simulator, torch})},
       {"sim/", {"collectives/", "topologies/", "process/"}, torch},
       {"exec/", {"collectives/", "topologies/", "process/"}, simulator},
+      {"emulation/", {"collectives/", "topologies/", "process/"}, join({simulator, torch})},
       {"training/", {"collectives/"}, simulator},
       {"experiments/",
-       {"collectives/", "topologies/", "process/", "sim/", "exec/", "training/"},
+       {"collectives/", "topologies/", "process/", "sim/", "exec/", "emulation/", "training/"},
        join({simulator, torch})},
   };
   return rules;
 }
 
-const std::set<std::string_view> own_folders = {"collectives/", "topologies/", "process/",
-                                                "sim/",         "exec/",       "training/",
-                                                "experiments/", "tests/"};
+const std::set<std::string_view> own_folders = {"collectives/", "topologies/",  "process/",
+                                                "sim/",         "exec/",        "emulation/",
+                                                "training/",    "experiments/", "tests/"};
 
 // In two halves, so that this file does not break its own rule.
 const std::vector<std::string> places = {
@@ -100,14 +101,18 @@ std::string included_by(const std::string& line) {
   return line.substr(begin + 1, line.find_first_of(">\"", begin + 1) - begin - 1);
 }
 
-// Where the literal or comment that begins at `begin` ends (one past), or `begin` if none does.
+// Where the literal, comment or directive that begins at `begin` ends (one past), or `begin` where
+// none does.
 std::size_t end_of_hidden(const std::string& text, std::size_t begin) {
   const auto until = [&](std::string_view mark, std::size_t from) {
     const std::size_t found = text.find(mark, from);
     return found == std::string::npos ? text.size() : found + mark.size();
   };
   const std::string_view rest = std::string_view(text).substr(begin);
-  if (rest.starts_with("//")) return until("\n", begin) - 1;
+  const bool begins_line = begin == 0 || text[begin - 1] == '\n';
+  if (rest.starts_with("//") || (begins_line && rest.starts_with("#"))) {
+    return until("\n", begin) - 1;
+  }
   if (rest.starts_with("/*")) return until("*/", begin + 2);
   if (rest.starts_with("R\"")) {
     const std::size_t parenthesis = text.find('(', begin);
