@@ -24,7 +24,7 @@ CallRecord record_of(const Progress& progress) {
     record.group_size = static_cast<std::int32_t>(progress.group->ranks.size());
   }
   const std::size_t length = std::min(call.algorithm.size(), record.algorithm.size() - 1);
-  std::memcpy(record.algorithm.data(), call.algorithm.data(), length);
+  std::copy_n(call.algorithm.data(), length, record.algorithm.data());
   return record;
 }
 

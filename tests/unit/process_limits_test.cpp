@@ -134,7 +134,7 @@ TEST(ProcessLimits, ThreadsOfTheCallerDisturbNobody) {
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {
-    threads.emplace_back([&] {
+    threads.emplace_back([&stop, i] {
       while (!stop) std::vector<int> memory(1000 + i);  // Holds locks of the allocator at times.
     });
   }
