@@ -49,21 +49,21 @@ Shape import_on_the_way(const Importer& importer, const std::string& text, const
 // understood, or has found to be what only SimGrid can model.
 Shape check_and_load_platform(const Importer& importer, const std::string& text,
                               const std::string& file) {
-  Import import;
   try {
-    import = importer.import(text, file);
+    const Import import = importer.import(text, file);
+    parse_shape(import.yaml, file);
+    warn_of_notes(import, file);
   } catch (const UnmodelledError&) {
-    return load_platform(file);
+    // SimGrid models it.
   }
-  const std::size_t hosts = parse_shape(import.yaml, file).hosts.size();
-  if (hosts > static_cast<std::size_t>(maximum_platform_hosts)) {
-    throw ShapeError(
-        fmt::format("{}: {} hosts, SimGrid's own routes serve at most {}; use what "
+  Platform platform = load_platform(file);
+  if (platform.shape.hosts.size() < platform.file_hosts) {
+    warn(
+        fmt::format("{} has {} hosts, ranks can be placed on the first {} of them; on all in what "
                     "'tutti topo import {}' makes of it",
-                    file, hosts, maximum_platform_hosts, file));
+                    file, platform.file_hosts, platform.shape.hosts.size(), file));
   }
-  warn_of_notes(import, file);
-  return load_platform(file);
+  return std::move(platform.shape);
 }
 
 // A file that cannot be read is no usage error.

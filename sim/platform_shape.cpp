@@ -57,7 +57,7 @@ double wireless_bandwidth(const pugi::xml_document& document, const std::string&
   return xbt_parse_get_bandwidths(file, 0, link.attribute("bandwidth").value(), name).at(0);
 }
 
-// What a platform holds, by SimGrid: {hosts, links, routes} or {error}.
+// What a platform holds, by SimGrid: {file_hosts, hosts, links, routes} or {error}.
 class Survey {
  public:
   explicit Survey(const std::string& file) : file_(file) {
@@ -68,11 +68,8 @@ class Survey {
     engine.seal_platform();  // Zones with Floyd's or Dijkstra's routing have no routes before.
     std::vector<simgrid::s4u::Host*> hosts;
     add_hosts(*engine.get_netzone_root()->get_impl(), hosts);
-    if (hosts.size() > static_cast<std::size_t>(maximum_platform_hosts)) {
-      answer_["error"] = fmt::format("{} hosts, at most {} can be used without 'tutti topo import'",
-                                     hosts.size(), maximum_platform_hosts);
-      return;
-    }
+    answer_["file_hosts"] = hosts.size();
+    hosts.resize(std::min(hosts.size(), static_cast<std::size_t>(maximum_platform_hosts)));
     answer_["hosts"] = nlohmann::json::array();
     for (const simgrid::s4u::Host* const host : hosts) {
       answer_["hosts"].push_back({host->get_name(), host->get_core_count()});
@@ -162,8 +159,10 @@ std::string first_complaint(const std::string& log) {
   return "no reason given";
 }
 
-Shape shape_of(const nlohmann::json& answer, const std::string& file) {
-  Shape shape;
+Platform platform_of(const nlohmann::json& answer, const std::string& file) {
+  Platform platform;
+  platform.file_hosts = answer.at("file_hosts").get<std::size_t>();
+  Shape& shape = platform.shape;
   shape.file = shape.platform_file = file;
   for (const auto& host : answer.at("hosts")) {
     shape.hosts.push_back({.name = host.at(0).get<std::string>(), .cores = host.at(1).get<int>()});
@@ -176,7 +175,10 @@ Shape shape_of(const nlohmann::json& answer, const std::string& file) {
                            .bandwidth_bytes_per_second = link.at(1).get<double>(),
                            .latency_seconds = link.at(2).get<double>()});
   }
-  shape.name = fmt::format("{} ({} hosts, by SimGrid)", file, shape.hosts.size());
+  shape.name = shape.hosts.size() == platform.file_hosts
+                   ? fmt::format("{} ({} hosts, by SimGrid)", file, shape.hosts.size())
+                   : fmt::format("{} (first {} of {} hosts, by SimGrid)", file, shape.hosts.size(),
+                                 platform.file_hosts);
   auto routes =
       std::make_shared<const std::vector<Route>>(answer.at("routes").get<std::vector<Route>>());
   const int size = static_cast<int>(shape.hosts.size());
@@ -184,7 +186,7 @@ Shape shape_of(const nlohmann::json& answer, const std::string& file) {
     if (from == to) return Route{};
     return (*routes)[static_cast<std::size_t>(from * (size - 1) + (to > from ? to - 1 : to))];
   };
-  return shape;
+  return platform;
 }
 
 }  // namespace
@@ -208,7 +210,7 @@ void connect_wireless_hosts(simgrid::s4u::Engine& engine) {
   }
 }
 
-Shape load_platform(const std::string& file) {
+Platform load_platform(const std::string& file) {
   const TemporaryFile answers, errors;
   std::cout.flush();
   std::fflush(nullptr);
@@ -239,7 +241,7 @@ Shape load_platform(const std::string& file) {
     throw ShapeError(fmt::format("{}: {}", file, answered["error"].get<std::string>()));
   }
   if (answered.at("hosts").empty()) throw ShapeError(fmt::format("{}: it has no hosts", file));
-  return shape_of(answered, file);
+  return platform_of(answered, file);
 }
 
 }  // namespace tutti

@@ -276,7 +276,7 @@ TEST(SimulatedShape, RanksOfOneHostTalkThroughItsLoopbackAndShareItsCores) {
 }
 
 TEST(SimGridPlatform, RoutesAndTimesAreThoseOfSimGrid) {
-  const Shape shape = load_platform("tests/fixtures/topologies/two_clusters.simgrid.xml");
+  const Shape shape = load_platform("tests/fixtures/topologies/two_clusters.simgrid.xml").shape;
   ASSERT_EQ(shape.size(), 8);
   EXPECT_EQ(shape.hosts[0].name, "left-0");
   EXPECT_EQ(shape.hosts[7].name, "right-3");
@@ -290,7 +290,7 @@ TEST(SimGridPlatform, RoutesAndTimesAreThoseOfSimGrid) {
 }
 
 TEST(SimGridPlatform, HostsAreInTheOrderOfTheFileNotOfTheirNames) {
-  const Shape shape = load_platform("tests/fixtures/topologies/twelve_hosts.simgrid.xml");
+  const Shape shape = load_platform("tests/fixtures/topologies/twelve_hosts.simgrid.xml").shape;
   ASSERT_EQ(shape.size(), 12);
   for (int rank = 0; rank < 12; ++rank) {
     EXPECT_EQ(shape.hosts[static_cast<std::size_t>(rank)].name, "node-" + std::to_string(rank));

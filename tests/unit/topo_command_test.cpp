@@ -147,5 +147,25 @@ TEST(TopoCommand, ExportsCanBeReadBack) {
   EXPECT_THAT(run_tutti("topo export topologies/star.yaml --to dot").output, StartsWith("graph "));
 }
 
+TEST(TopoCommand, APlatformOfManyHostsIsSimulatedAsItIsOnTheFirstOfThem) {
+  const std::string file = file_of("many.xml");
+  std::ofstream(file) << "<?xml version='1.0'?>\n"
+                         "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                         "<platform version=\"4.1\"><zone id=\"world\" routing=\"Full\">"
+                         "<cluster id=\"many\" prefix=\"node-\" suffix=\"\" radical=\"0-19999\" "
+                         "speed=\"1Gf\" bw=\"125MBps\" lat=\"50us\"/></zone></platform>\n";
+  const std::string simulate =
+      "simulate allreduce --algo ring --sizes 1M --json --topology " + file;
+  const CommandResult result = run_tutti(simulate + " --ranks 8");
+  const CommandResult too_many = run_tutti(simulate + " --ranks 4096");
+  std::remove(file.c_str());
+  EXPECT_THAT(result.errors, HasSubstr("20000 hosts, ranks can be placed on the first 2048"));
+  // 14 steps of an eighth of the buffer over two links each.
+  const double microseconds = 14 * (100 + (1 << 20) / 8 / 125.0);
+  EXPECT_NEAR(nlohmann::json::parse(result.output)["time_us"].get<double>(), microseconds,
+              1e-6 * microseconds);  // SimGrid's own precision.
+  EXPECT_EQ(too_many.exit_code, 2) << too_many.errors;
+}
+
 }  // namespace
 }  // namespace tutti
