@@ -202,13 +202,16 @@ void run_on_ghosts(const Job& job, Channel& channel) {
 
 double simulated_seconds(SimulatedWorld& world, const Job& job, const TraceFile& trace,
                          double limit_seconds, const std::vector<int>& members) {
-  std::optional<GroupWorld> group;
-  World& ranks = among(world, members, group);
-  ranks.run([&](Rank& rank) {
+  const Program program = [&](Rank& rank) {
     rank.channel().set_deadline(limit_seconds);
     TracedRank traced(rank.channel(), trace);
     run_on_ghosts(job, traced.channel());
-  });
+  };
+  if (members.empty()) {
+    world.run_repeatable(program);
+  } else {
+    GroupWorld(world, members).run(program);
+  }
   return world.seconds();
 }
 

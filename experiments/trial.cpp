@@ -93,7 +93,7 @@ class TrialRun {
     options.observe = observes_ ? Observe::messages : Observe::nothing;
     disturb(shape, options.start_seconds, cluster_.ranks, conditions_.jitters, seed);
     const auto world = make_simulated_world(engine_, shape, cluster_.ranks, options);
-    world->run([&](Rank& rank) { run_rank(rank, job_, conditions_, seed, trace_); });
+    world->run_repeatable([&](Rank& rank) { run_rank(rank, job_, conditions_, seed, trace_); });
     trial_.engine = world->engine();
     trial_.model = world->describe();
     const std::vector<double>& ends = world->end_seconds();

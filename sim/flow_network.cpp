@@ -231,4 +231,12 @@ void FlowNetwork::apply(double now_seconds) {
   links_.clear();
 }
 
+std::unique_ptr<FlowNetwork> make_flows(NetworkModel model, const Shape& shape, EventQueue& queue) {
+  if (model == NetworkModel::exact) return nullptr;
+  if (model == NetworkModel::window) {
+    return std::make_unique<FlowNetwork>(shape, queue, window_bytes);
+  }
+  return std::make_unique<FlowNetwork>(shape, queue);
+}
+
 }  // namespace tutti

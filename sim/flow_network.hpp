@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "sim/event_queue.hpp"
+#include "sim/simulated_world.hpp"
 #include "topologies/shape.hpp"
 
 namespace tutti {
@@ -110,5 +112,8 @@ class FlowNetwork {
   std::vector<Level> link_levels_;
   std::vector<Level> flow_levels_;
 };
+
+/// The network of a model; none for exact, where flows do not meet.
+std::unique_ptr<FlowNetwork> make_flows(NetworkModel model, const Shape& shape, EventQueue& queue);
 
 }  // namespace tutti

@@ -6,17 +6,6 @@
 #include "sim/deadlock.hpp"
 
 namespace tutti {
-namespace {
-
-std::unique_ptr<FlowNetwork> flows_of(NetworkModel model, const Shape& shape, EventQueue& queue) {
-  if (model == NetworkModel::exact) return nullptr;
-  if (model == NetworkModel::window) {
-    return std::make_unique<FlowNetwork>(shape, queue, window_bytes);
-  }
-  return std::make_unique<FlowNetwork>(shape, queue);
-}
-
-}  // namespace
 
 ReplayMail::ReplayMail(const Shape& shape, int size, const SimOptions& options, ReplayTasks& tasks,
                        Observation* observation)
@@ -25,7 +14,7 @@ ReplayMail::ReplayMail(const Shape& shape, int size, const SimOptions& options, 
       tasks_(tasks),
       observation_(observation),
       streams_(shape, size, options.lanes),
-      flows_(flows_of(options.model, shape, tasks.queue())) {}
+      flows_(make_flows(options.model, shape, tasks.queue())) {}
 
 Request ReplayMail::send(ReplayParty sender, int to, const Block& block, const Progress& progress) {
   const std::uint32_t stream = streams_.find(sender.lane, sender.rank, to);

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "process/shared_memory.hpp"
+#include "sim/recorded_run.hpp"
+#include "sim/recording.hpp"
 #include "sim/replay.hpp"
 
 namespace tutti {
@@ -47,27 +49,54 @@ std::byte* ReplayWorld::allocate(std::size_t bytes) {
   return state_->memory.allocate(bytes);
 }
 
+namespace {
+
+struct Running {
+  explicit Running(bool& is_running) : flag(is_running) {
+    check(!flag, "a world runs one program at a time");
+    flag = true;
+  }
+  ~Running() { flag = false; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  bool& flag;
+};
+
+}  // namespace
+
 void ReplayWorld::run(const Program& program) {
   State& state = *state_;
-  check(!state.is_running, "a world runs one program at a time");
+  const Running running(state.is_running);
   if (state.stacks == nullptr) {
     state.stacks = std::make_unique<StackPool>(static_cast<std::size_t>(size()));
   }
   state.stacks->reset();
   observation_ = {};
   const bool observes = state.options.observe != Observe::nothing;
-  struct Running {
-    bool& flag;
-    ~Running() { flag = false; }
-  };
-  state.is_running = true;
-  const Running running{state.is_running};
   Replay replay(state.shape, state.options, size(), *state.stacks,
                 observes ? &observation_ : nullptr);
   replay.run(program);
   replay.write_ends(end_seconds_);
   state.messages = replay.messages();
   if (observes) complete_observation(state.shape, state.options.observe);
+}
+
+void ReplayWorld::run_repeatable(const Program& program) {
+  if (state_->options.observe != Observe::nothing || !run_recorded(program)) run(program);
+}
+
+bool ReplayWorld::run_recorded(const Program& program) {
+  State& state = *state_;
+  const Running running(state.is_running);
+  Recording recording(state.shape, state.options, size());
+  if (!recording.record(program)) return false;
+  RecordedRun timed(recording, state.shape, state.options, size());
+  if (!timed.run()) return false;
+  timed.write_ends(end_seconds_);
+  state.messages = timed.messages();
+  observation_ = {};
+  return true;
 }
 
 std::string ReplayWorld::describe() const {

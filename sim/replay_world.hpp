@@ -23,6 +23,11 @@ class ReplayWorld final : public SimulatedWorld {
 
   std::byte* allocate(std::size_t bytes) override;
   void run(const Program& program) override;
+
+  /// Calls the program of one rank after the other to write down what they do, and then gives that
+  /// its times; as run() does it, where that is not possible (see Recording) or observations are
+  /// asked for.
+  void run_repeatable(const Program& program) override;
   std::string_view engine() const override { return "replay"; }
   std::string describe() const override;
 
@@ -31,6 +36,9 @@ class ReplayWorld final : public SimulatedWorld {
 
  private:
   struct State;
+
+  bool run_recorded(const Program& program);
+
   std::unique_ptr<State> state_;
 };
 

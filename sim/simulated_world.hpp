@@ -66,6 +66,10 @@ class SimulatedWorld : public World {
   /// rendezvous".
   virtual std::string describe() const = 0;
 
+  /// As run(), for a program that may be called several times for each rank and needs nothing from
+  /// the other ranks but messages: an engine may find the same times faster.
+  virtual void run_repeatable(const Program& program) { run(program); }
+
   /// When each rank's program ended in the last run, and the latest of these.
   const std::vector<double>& end_seconds() const { return end_seconds_; }
   double seconds() const;

@@ -67,7 +67,7 @@ double run_allreduce(Shape shape, int size, const char* name, std::size_t count,
   const Algorithm& algorithm = find_algorithm(Collective::allreduce, name);
   Simulated world(std::move(shape), size, {.model = model});
   return timed([&] {
-    world.run([&](Rank& rank) {
+    world.run_repeatable([&](Rank& rank) {
       run(algorithm, rank.channel(), Block{nullptr, count, DType::float32});
     });
   });
