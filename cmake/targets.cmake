@@ -2,7 +2,8 @@
 include(GoogleTest)
 
 add_library(tutti_options INTERFACE)
-target_compile_options(tutti_options INTERFACE -ffp-contract=off)
+# Libraries are position-independent for the sake of modules, which replace none of their functions.
+target_compile_options(tutti_options INTERFACE -ffp-contract=off -fno-semantic-interposition)
 target_include_directories(tutti_options INTERFACE ${CMAKE_SOURCE_DIR})
 if(TUTTI_FUZZ)  # The fuzzer's clang has other warnings than g++, which judges the code.
   target_compile_options(tutti_options INTERFACE -fsanitize=fuzzer-no-link)

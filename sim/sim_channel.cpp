@@ -33,17 +33,21 @@ simgrid::s4u::Mailbox* SimStream::next_for_send(bool eager) {
     --receives_;
     return rendezvous_;
   }
-  sends_.push_back(eager);
+  ++sends_;
+  if (eager_ == nullptr) return rendezvous_;
+  eagers_.push_back(eager);
   return eager ? eager_ : rendezvous_;
 }
 
 simgrid::s4u::Mailbox* SimStream::next_for_receive() {
-  if (sends_.empty()) {
+  if (sends_ == 0) {
     ++receives_;
     return rendezvous_;
   }
-  const bool eager = sends_.front();
-  sends_.pop_front();
+  --sends_;
+  if (eager_ == nullptr) return rendezvous_;
+  const bool eager = eagers_.front();
+  eagers_.pop_front();
   return eager ? eager_ : rendezvous_;
 }
 
@@ -54,6 +58,13 @@ SimStream& SimStreams::at(int lane, int from, int to) {
   const auto receiver = eager_bytes_ > 0 ? ranks_[static_cast<std::size_t>(to)] : nullptr;
   const std::size_t overhead_bytes = overhead_bytes_ ? overhead_bytes_(from, to) : 0;
   return streams_.try_emplace(key, lane, from, to, receiver, overhead_bytes).first->second;
+}
+
+SimMessage* SimStreams::take_message() {
+  if (free_messages_.empty()) return &messages_.emplace_back();
+  SimMessage* const message = free_messages_.back();
+  free_messages_.pop_back();
+  return message;
 }
 
 void SimStreams::check_all_received() const {
@@ -78,55 +89,98 @@ void SimChannel::charge(const Work& work) {
 Request SimChannel::post_send(int to, Block block) {
   check_alive();
   pass(costs_.send_overhead_seconds);
-  auto message = std::make_unique<SimMessage>();
+  SimMessage* const message = streams_.take_message();
   message->envelope = envelope_of(progress(), block);
-  if (progress().depth > 0) message->call = progress().call;
+  message->call = progress().depth > 0 ? progress().call : Call{};
+  message->bytes.clear();
   if (!block.is_ghost()) message->bytes.assign(block.data, block.data + block.bytes());
 
-  const Request request{next_id_++};
-  Open& open = open_[request.id];
-  open.is_send = true;
-  open.peer = to;
-  open.block = block;
+  const std::uint32_t index = open(true, to, block);
+  Open& opened = *requests_[index];
+  SimStream& stream = stream_to(to);
   const bool eager = block.bytes() <= streams_.eager_bytes();
-  SimStream& stream = streams_.at(lane_, rank(), to);
   const std::size_t occupied_bytes = block.bytes() + stream.overhead_bytes();
-  open.communication = stream.next_for_send(eager)->put_async(message.release(), occupied_bytes);
-  if (streams_.observer() != nullptr) open.message = observe_post(open);
-  return request;
+  opened.communication = stream.next_for_send(eager)->put_async(message, occupied_bytes);
+  if (streams_.observer() != nullptr) opened.message = observe_post(opened);
+  return request_of(index);
 }
 
 Request SimChannel::post_recv(int from, Block block, Op op) {
   check_alive();
-  const Request request{next_id_++};
-  Open& open = open_[request.id];
-  open.peer = from;
-  open.block = block;
-  open.op = op;
-  simgrid::s4u::Mailbox* const mailbox = streams_.at(lane_, from, rank()).next_for_receive();
-  open.communication = mailbox->get_async<SimMessage>(&open.received);
-  if (streams_.observer() != nullptr) open.message = observe_post(open);
-  return request;
+  const std::uint32_t index = open(false, from, block);
+  Open& opened = *requests_[index];
+  opened.op = op;
+  simgrid::s4u::Mailbox* const mailbox = stream_from(from).next_for_receive();
+  opened.communication = mailbox->get_async<SimMessage>(&opened.received);
+  if (streams_.observer() != nullptr) opened.message = observe_post(opened);
+  return request_of(index);
 }
 
 void SimChannel::complete(Request request) {
   check_alive();
-  const auto found = open_.find(request.id);
-  check(found != open_.end(), "rank {} waits for request {}, which is not open", rank(),
-        request.id);
+  Open& opened = find(request);
   try {
-    waiting_ = &found->second;
-    const double began_seconds = now();
-    wait_until_done(found->second);
+    waiting_ = &opened;
+    const bool is_observed = streams_.observer() != nullptr;
+    const double began_seconds = is_observed ? now() : 0.0;
+    wait_until_done(opened);
     waiting_ = nullptr;
-    if (streams_.observer() != nullptr) observe_wait(found->second, began_seconds);
-    if (!found->second.is_send) deliver(found->second);
-    open_.erase(found);
+    if (is_observed) observe_wait(opened, began_seconds);
+    if (!opened.is_send) deliver(opened);
+    close(static_cast<std::uint32_t>(request.id) - 1);
   } catch (const Error& error) {
     waiting_ = nullptr;
     failure_ = error;
     throw;
   }
+}
+
+SimStream& SimChannel::stream_to(int peer) {
+  if (last_to_.peer != peer) last_to_ = {peer, &streams_.at(lane_, rank(), peer)};
+  return *last_to_.stream;
+}
+
+SimStream& SimChannel::stream_from(int peer) {
+  if (last_from_.peer != peer) last_from_ = {peer, &streams_.at(lane_, peer, rank())};
+  return *last_from_.stream;
+}
+
+std::uint32_t SimChannel::open(bool is_send, int peer, const Block& block) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(requests_.size()));
+    requests_.push_back(std::make_unique<Open>());
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  Open& opened = *requests_[index];
+  ++opened.uses;
+  opened.is_open = true;
+  opened.is_send = is_send;
+  opened.peer = peer;
+  opened.block = block;
+  ++open_requests_;
+  return index;
+}
+
+void SimChannel::close(std::uint32_t index) {
+  Open& closed = *requests_[index];
+  closed.is_open = false;
+  closed.communication = nullptr;
+  closed.received = nullptr;
+  free_.push_back(index);
+  --open_requests_;
+}
+
+Request SimChannel::request_of(std::uint32_t index) const {
+  return {(std::uint64_t{requests_[index]->uses} << 32) | (index + 1)};
+}
+
+SimChannel::Open& SimChannel::find(Request request) {
+  const auto index = static_cast<std::uint32_t>(request.id) - 1;
+  const bool is_open = index < requests_.size() && requests_[index]->is_open &&
+                       requests_[index]->uses == request.id >> 32;
+  check(is_open, "rank {} waits for request {}, which is not open", rank(), request.id);
+  return *requests_[index];
 }
 
 std::size_t SimChannel::observe_post(const Open& open) const {
@@ -161,10 +215,11 @@ void SimChannel::charge_bytes(std::size_t bytes) const {
 }
 
 void SimChannel::wait_until_done(Open& open) const {
-  const double began_seconds = now();
+  const bool has_deadline = deadline_seconds_ != no_deadline;
+  const double began_seconds = has_deadline ? now() : 0.0;
   const double patience_seconds = deadline_seconds_ - began_seconds;
   try {
-    if (deadline_seconds_ == no_deadline) {
+    if (!has_deadline) {
       open.communication->wait();
     } else if (patience_seconds > 0.0) {
       open.communication->wait_for(patience_seconds);
@@ -190,8 +245,8 @@ Error SimChannel::timeout_of(const Open& open, double waited_seconds) const {
   return error(progress(), rank(), open.peer, waited_seconds, open.block.bytes(), 0);
 }
 
-void SimChannel::deliver(const Open& open) const {
-  const std::unique_ptr<SimMessage> message(open.received);
+void SimChannel::deliver(const Open& open) {
+  SimMessage* const message = open.received;
   pass(costs_.receive_overhead_seconds);
   const bool same_call = message->envelope.signature == envelope_of(progress(), {}).signature;
   check_envelope(progress(), rank(), open.peer, open.block, message->envelope,
@@ -200,13 +255,14 @@ void SimChannel::deliver(const Open& open) const {
     reduce_elements(open.op, open.block.dtype, open.block.data, message->bytes.data(),
                     open.block.count);
   }
+  streams_.give_back(message);
   if (open.op != Op::replace) charge_bytes(open.block.bytes());
 }
 
 void SimChannel::check_closed() const {
-  check(open_.empty() || failure_.has_value(),
+  check(open_requests_ == 0 || failure_.has_value(),
         "rank {} ended with {} open requests on lane {}, each must be waited for", rank(),
-        open_.size(), lane_);
+        open_requests_, lane_);
 }
 
 std::optional<RankState::Wait> SimChannel::waits_for() const {

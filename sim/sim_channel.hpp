@@ -9,9 +9,9 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -48,13 +48,14 @@ class SimStream {
   std::size_t overhead_bytes() const { return overhead_bytes_; }
 
   /// Messages sent and not received so far.
-  std::size_t unreceived() const { return sends_.size(); }
+  std::size_t unreceived() const { return sends_; }
 
  private:
   simgrid::s4u::Mailbox* rendezvous_;
   simgrid::s4u::Mailbox* eager_ = nullptr;
-  std::deque<bool> sends_;    ///< Posted before their receives; true where eager.
-  std::size_t receives_ = 0;  ///< Posted before their sends.
+  std::size_t sends_ = 0;     ///< Posted before their receives,
+  std::size_t receives_ = 0;  ///< and the other way round.
+  std::deque<bool> eagers_;   ///< Of those sends, where there is an eager mailbox.
   std::size_t overhead_bytes_;
 };
 
@@ -77,7 +78,13 @@ class SimStreams {
   SimObserver* observer() const { return observer_; }
 
   std::size_t eager_bytes() const { return eager_bytes_; }
+
+  /// The same object each time; costs a look-up.
   SimStream& at(int lane, int from, int to);
+
+  /// A message to fill and send, and one that has been received: they are used again.
+  SimMessage* take_message();
+  void give_back(SimMessage* message) { free_messages_.push_back(message); }
 
   /// Throws Error(mismatch) that names both ranks of a stream with unreceived messages.
   void check_all_received() const;
@@ -89,6 +96,8 @@ class SimStreams {
   std::vector<simgrid::s4u::ActorPtr> ranks_;
   std::function<std::size_t(int from, int to)> overhead_bytes_;
   std::map<std::array<int, 3>, SimStream> streams_;  ///< By lane, sender and receiver.
+  std::deque<SimMessage> messages_;
+  std::vector<SimMessage*> free_messages_;
 };
 
 class SimChannel final : public Channel {
@@ -113,6 +122,8 @@ class SimChannel final : public Channel {
 
  private:
   struct Open {
+    std::uint32_t uses = 0;  ///< Tells requests for earlier messages apart.
+    bool is_open = false;
     bool is_send = false;
     int peer = 0;
     Block block;
@@ -122,6 +133,17 @@ class SimChannel final : public Channel {
     simgrid::s4u::CommPtr communication;
   };
 
+  struct Known {
+    int peer = -1;
+    SimStream* stream = nullptr;
+  };
+
+  SimStream& stream_to(int peer);
+  SimStream& stream_from(int peer);
+  std::uint32_t open(bool is_send, int peer, const Block& block);
+  void close(std::uint32_t index);
+  Request request_of(std::uint32_t index) const;
+  Open& find(Request request);
   void check_alive() const;
   void charge_bytes(std::size_t bytes) const;
   void wait_until_done(Open& open) const;
@@ -129,14 +151,16 @@ class SimChannel final : public Channel {
   void observe_wait(const Open& open, double began_seconds) const;
   std::string describe_wait() const;
   Error timeout_of(const Open& open, double waited_seconds) const;
-  void deliver(const Open& open) const;
+  void deliver(const Open& open);
 
   SimStreams& streams_;
   const int lane_;
   const LocalCosts costs_;
   double deadline_seconds_ = no_deadline;
-  std::uint64_t next_id_ = 1;
-  std::unordered_map<std::uint64_t, Open> open_;
+  std::vector<std::unique_ptr<Open>> requests_;  ///< None moves while SimGrid writes to it.
+  std::vector<std::uint32_t> free_;
+  std::size_t open_requests_ = 0;
+  Known last_to_, last_from_;  ///< Most messages go where the last one went.
   const Open* waiting_ = nullptr;
   std::optional<Error> failure_;
 };

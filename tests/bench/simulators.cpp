@@ -6,17 +6,18 @@
 // Each case runs in a process of its own, so that its peak memory is its own, on one core. Times
 // are of the simulation alone, not of building the shape.
 //
-// Measured on a shared 2-core virtual machine, where runs of one case differ by a factor of 2:
+// Measured on a 2-core virtual machine that did nothing else:
 //
-//   replay, ring on 1,024 ranks        2 to 5 M messages/s exact, 1.6 to 2.6 with links on the tree
-//   replay, ring on 4,096 ranks        33 s exact, 37 s with links, below 100 MB
-//   replay, recursive doubling 65,536  1.6 s exact, 1.8 s with links, below 600 MB
-//   replay, tree on 1,048,576 ranks    13 to 26 s, 7.2 GB
-//   SimGrid, ring on 256 ranks         2.9 us a message with the binding, 2.1 us without
+//   replay, ring on 1,024 ranks        10.4 M messages/s exact, 4.2 with links on the tree, 59 MB
+//   replay, ring on 4,096 ranks        3.3 s exact, 9 s with links, below 0.9 GB
+//   replay, recursive doubling 65,536  0.6 s exact, 1 s with links, below 0.3 GB
+//   replay, tree on 1,048,576 ranks    2 s exact, 1.1 GB
+//   SimGrid, ring on 512 ranks         9 % over plain S4U
 //
-// Most of a replayed message's time are cache misses of the stacks and channels of its ranks:
-// fetching the next fibers' frames ahead of their turns took jump_fcontext from 13 % of the time to
-// 4 %; compiling the engine as one unit changed nothing.
+// Half of a recorded message's time is its recording, half what gives it its time. As fibers, which
+// programs that look at the clock still are, the ring on 1,024 ranks is replayed at 3.1 M
+// messages/s exact and 2.0 with links; most of that are cache misses of the stacks and channels of
+// the ranks.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -34,7 +35,9 @@
 #include <vector>
 
 #include "collectives/catalogue.hpp"
+#include "collectives/parts.hpp"
 #include "collectives/run.hpp"
+#include "process/shared_memory.hpp"
 #include "sim/replay_world.hpp"
 #include "sim/shape_zone.hpp"
 #include "sim/sim_world.hpp"
@@ -85,13 +88,15 @@ double ring_messages(int size) {
   return 2.0 * (size - 1) * size;
 }
 
-/// The messages of a ring allreduce by S4U alone, mailboxes looked up once: what the binding is
-/// compared with.
-void plain_s4u_ring(const Shape& shape, int size, std::size_t bytes) {
+/// The messages of a ring allreduce by S4U alone, mailboxes looked up once and SimGrid set up
+/// alike: what the binding is compared with. With SimGrid's own precision of 1 ns instead of 1 fs
+/// some messages would end together that do not, and cost less.
+void plain_s4u_ring(const Shape& shape, int size, std::size_t elements) {
   using namespace simgrid::s4u;
   Engine::set_config("contexts/factory", std::string("raw"));
   Engine engine("plain");
   Engine::set_config("contexts/stack-size", 1024);
+  Engine::set_config(simgrid_compat::timing_precision_key, 1e-15);
   Engine::set_config("network/model", std::string("CM02"));
   Engine::set_config("network/crosstraffic", false);
   Engine::set_config("network/latency-factor", 1.0);
@@ -107,10 +112,12 @@ void plain_s4u_ring(const Shape& shape, int size, std::size_t bytes) {
     simgrid_compat::create_actor(std::to_string(rank), zone.host_of(rank), [=, &mailboxes] {
       Mailbox* const out = mailboxes[static_cast<std::size_t>((rank + 1) % size)];
       Mailbox* const in = mailboxes[static_cast<std::size_t>(rank)];
+      const Parts parts(Block{nullptr, elements, DType::float32}, size);
       int payload = 0;
       int* received = nullptr;
-      for (int step = 0; step < 2 * (size - 1); ++step) {
-        const CommPtr sent = out->put_async(&payload, bytes / static_cast<std::size_t>(size));
+      for (int step = 1; step <= 2 * (size - 1); ++step) {
+        const int part = step < size ? rank - step : rank - (step - size);
+        const CommPtr sent = out->put_async(&payload, parts[part].bytes());
         in->get_async<int>(&received)->wait();
         sent->wait();
       }
@@ -139,41 +146,67 @@ std::vector<Case> cases() {
        [=] { return replay(star_of(1 << 20), 1 << 20, "tree", 1000, exact); }},
       {"tree-1048576-links", 2.0 * 1048575,
        [=] { return replay(star_of(1 << 20), 1 << 20, "tree", 1000, links); }},
-      {"simgrid-ring-256", ring_messages(256),
+      {"simgrid-ring-512", ring_messages(512),
        [] {
-         return run_allreduce<SimWorld>(star_of(256), 256, "ring", megabyte_elements,
+         return run_allreduce<SimWorld>(star_of(512), 512, "ring", megabyte_elements,
                                         NetworkModel::alpha_beta);
        }},
-      {"plain-s4u-ring-256", ring_messages(256),
+      {"plain-s4u-ring-512", ring_messages(512),
        [] {
-         const Shape shape = star_of(256);
-         return timed([&] { plain_s4u_ring(shape, 256, 4 * megabyte_elements); });
+         const Shape shape = star_of(512);
+         return timed([&] { plain_s4u_ring(shape, 512, megabyte_elements); });
        }},
   };
 }
 
-void measure(const Case& one) {
-  const double seconds = one.simulate();
-  rusage own{}, children{};
-  getrusage(RUSAGE_SELF, &own);
-  getrusage(RUSAGE_CHILDREN, &children);
-  const long kilobytes = std::max(own.ru_maxrss, children.ru_maxrss);
-  fmt::print("{:<32} {:>10.0f} {:>9.3f} {:>10.2f} {:>9.0f}\n", one.name, one.messages, seconds,
-             one.messages / seconds / 1e6, static_cast<double>(kilobytes) / 1024);
-  std::fflush(stdout);
-}
+struct Result {
+  double seconds = 0.0;
+  double peak_megabytes = 0.0;
+};
 
-void measure_apart(const Case& one) {
+/// In a process of its own, on one core.
+Result measure_apart(const Case& one) {
+  const SharedMapping shared(sizeof(Result), SharedMapping::Pages::reserved);
+  auto& result = *reinterpret_cast<Result*>(shared.data());
   const pid_t child = fork();
   if (child == 0) {
     cpu_set_t core;
     CPU_ZERO(&core);
     CPU_SET(sched_getcpu(), &core);
     sched_setaffinity(0, sizeof core, &core);
-    measure(one);
+    result.seconds = one.simulate();
+    rusage own{}, children{};
+    getrusage(RUSAGE_SELF, &own);
+    getrusage(RUSAGE_CHILDREN, &children);
+    result.peak_megabytes = static_cast<double>(std::max(own.ru_maxrss, children.ru_maxrss)) / 1024;
     _exit(0);
   }
   waitpid(child, nullptr, 0);
+  return result;
+}
+
+void print(const Case& one, const Result& result) {
+  fmt::print("{:<32} {:>10.0f} {:>9.3f} {:>10.2f} {:>9.0f}\n", one.name, one.messages,
+             result.seconds, one.messages / result.seconds / 1e6, result.peak_megabytes);
+  std::fflush(stdout);
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// What the binding costs: runs of the two cases alternate.
+void compare(const Case& bound, const Case& plain) {
+  constexpr int runs = 5;
+  std::vector<double> bound_seconds, plain_seconds;
+  for (int run = 0; run < runs; ++run) {
+    bound_seconds.push_back(measure_apart(bound).seconds);
+    plain_seconds.push_back(measure_apart(plain).seconds);
+  }
+  const double bound_median = median_of(bound_seconds), plain_median = median_of(plain_seconds);
+  fmt::print("{} over {}: {:+.1f} %, medians of {} alternating runs\n", bound.name, plain.name,
+             (bound_median / plain_median - 1) * 100, runs);
 }
 
 }  // namespace
@@ -181,12 +214,17 @@ void measure_apart(const Case& one) {
 
 int main(int count, char** words) {
   const std::vector<std::string> chosen(words + 1, words + count);
+  const auto is_wanted = [&chosen](const tutti::Case& one) {
+    return chosen.empty() || std::find(chosen.begin(), chosen.end(), one.name) != chosen.end();
+  };
   fmt::print("{:<32} {:>10} {:>9} {:>10} {:>9}\n", "case", "messages", "seconds", "M msgs/s",
              "peak MB");
   std::fflush(stdout);
-  for (const tutti::Case& one : tutti::cases()) {
-    const bool is_wanted =
-        chosen.empty() || std::find(chosen.begin(), chosen.end(), one.name) != chosen.end();
-    if (is_wanted) tutti::measure_apart(one);
+  const std::vector<tutti::Case> cases = tutti::cases();
+  for (const tutti::Case& one : cases) {
+    if (is_wanted(one)) tutti::print(one, tutti::measure_apart(one));
   }
+  const tutti::Case& bound = cases[cases.size() - 2];
+  const tutti::Case& plain = cases.back();
+  if (is_wanted(bound) && is_wanted(plain)) tutti::compare(bound, plain);
 }
