@@ -26,7 +26,9 @@ std::string_view transport_of(int argc, const char* const* argv) {
 }
 
 bool wants_mpi(int argc, const char* const* argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "bench") return false;
+  const std::string_view command = argc < 2 ? "" : argv[1];
+  if (command == "whatif") return mpi_launch().size > 1 && mpi_available();
+  if (command != "bench") return false;
   const std::string_view transport = transport_of(argc, argv);
   return transport == name_of(Transport::mpi) || (transport.empty() && mpi_launch().size > 1);
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "experiments/simulated_row.hpp"
 #include "experiments/study_store.hpp"
 #include "experiments/study_table.hpp"
+#include "experiments/transport.hpp"
 #include "process/worker_pool.hpp"
 
 namespace tutti {
@@ -109,10 +111,10 @@ class Progress {
 class WhatIf {
  public:
   WhatIf(const WhatifFlags& flags, Output& output)
-      : flags_(flags), output_(output), part_(part_of_environment()) {}
+      : flags_(flags), output_(output), part_(part_of_this_process()) {}
 
   bool run() {
-    if (part_.count > 1 && flags_.file.empty()) {
+    if (part_.count > 1 && flags_.file.empty() && joined() == nullptr) {
       throw Error(ErrorKind::usage,
                   fmt::format("{} processes share this study: expected -o FILE, beside which each "
                               "writes its part",
@@ -122,12 +124,40 @@ class WhatIf {
     store_.emplace(flags_.file, part_);
     compute();
     if (last_signal != 0) leave_by_signal();
+    if (joined() != nullptr) gather();
+    if (!is_first_rank()) return true;
     print();
     report_failures();
     return true;
   }
 
  private:
+  static StudyPart part_of_this_process() {
+    if (joined() == nullptr) return part_of_environment();
+    return {joined()->rank(), joined()->size()};
+  }
+
+  // The first rank gets what all have computed, by MPI and not by files, which other machines may
+  // not see; its own file then becomes the whole.
+  void gather() {
+    std::string own;
+    for (const Point& point : study_.points) {
+      if (const Json* const row = store_->find(point.key)) own += row->dump() + '\n';
+    }
+    store_.reset();
+    const std::vector<std::string> parts = joined()->exchange(own, no_deadline);
+    if (!is_first_rank()) return;
+    part_ = {};
+    store_.emplace(flags_.file, part_);
+    for (const std::string& part : parts) {
+      std::istringstream lines(part);
+      for (std::string line; std::getline(lines, line);) {
+        Json row = Json::parse(line);
+        if (store_->find(row["key"].get<std::string>()) == nullptr) store_->add(std::move(row));
+      }
+    }
+  }
+
   const Site& site_of(const Point& point) const { return *study_.sites[point.site]; }
 
   // One point for each key that the file does not hold.
@@ -323,7 +353,7 @@ class WhatIf {
 
   const WhatifFlags& flags_;
   Output& output_;
-  const StudyPart part_;
+  StudyPart part_;
   Study study_;
   std::optional<StudyStore> store_;
   std::size_t done_ = 0;

@@ -32,8 +32,9 @@ of a fat_tree, groups of a dragonfly.
 (topology, changes, model, engine, version, job). The same command, or another study that shares
 points with it, goes on from there; Ctrl-C leaves a valid file. A point that fails is kept with its
 "error", reported at the end (exit code 3), and tried again next time; the others go on.
-Under mpirun or srun the processes share the points out by their rank, each beside FILE in a part of
-its own; the same command alone then gathers the parts and prints the tables.)";
+Under mpirun or srun the processes share the points out, each beside FILE in a part of its own; the
+first gathers them by MPI and prints the tables. Parts that are left where one was killed, or where
+this build has no MPI, are gathered by the same command alone or under mpirun.)";
 
 constexpr auto rows_of_whatif_help =
     R"(Rows (--format json or csv; the lines of FILE) have the keys of tutti simulate --json, and

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -114,6 +115,35 @@ TEST(MpiCommand, AKilledRankEndsAllAndLeavesNoProcess) {
   EXPECT_EQ(result.exit_code, 128 + 9) << result.errors;
   const CommandResult left = run_command("grep -lsa 'sizes.10[4]8583' /proc/[0-9]*/cmdline");
   EXPECT_THAT(left.output, Not(HasSubstr("proc")));
+}
+
+const std::string study =
+    "TUTTI whatif allreduce --algo ring,tree --topology topologies/star.yaml "
+    "--vary ranks=2,4,8 --vary bytes=1K..64K*4";
+
+TEST(MpiCommand, AStudyIsSharedOutAndPrintedOnce) {
+  const CommandResult alone = run_mpi("-n 1 " + study);
+  const CommandResult shared = run_mpi("-n 3 " + study);
+  EXPECT_EQ(shared.exit_code, 0) << shared.errors;
+  EXPECT_EQ(shared.output, alone.output);
+  EXPECT_THAT(shared.output, HasSubstr("# tutti whatif: 24 points"));
+  const CommandResult wrong = run_mpi("-n 3 " + study + " --vary root=rung");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_EQ(count_of(wrong.errors, "rung"), 1) << wrong.errors;
+}
+
+TEST(MpiCommand, AStudysFileHoldsWhatAllHaveComputedAndIsGoneOnFrom) {
+  const std::string file = testing::TempDir() + "tutti_study_" + std::to_string(getpid());
+  const std::string command = study + " -o " + file;
+  EXPECT_EQ(run_mpi("-n 3 " + command).exit_code, 0);
+  const CommandResult lines = run_command("cat " + file);
+  EXPECT_EQ(count_of(lines.output, "\n"), 24);
+  const CommandResult left = run_command("ls " + file + ".part*");
+  EXPECT_EQ(left.output, "");
+  const CommandResult again = run_mpi("-n 2 " + command);
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_EQ(run_command("cat " + file).output, lines.output);
+  run_command("rm " + file);
 }
 
 }  // namespace
