@@ -49,13 +49,16 @@ void StatusLine::show(std::string_view text) {
 }
 
 std::string shorten_words(std::string_view text) {
-  constexpr std::size_t kept = 32;
+  constexpr std::size_t kept = 32, longest_path = 512;
   const auto is_inside_character = [&](std::size_t i) { return (text[i] & 0xC0) == 0x80; };
   std::string result;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find_first_of(" \n", begin), text.size());
-    if (end - begin <= 2 * kept) {
-      result += text.substr(begin, end - begin);
+    const std::string_view word = text.substr(begin, end - begin);
+    // Of a path all is needed.
+    const bool is_path = word.find('/') != std::string_view::npos;
+    if (word.size() <= (is_path ? longest_path : 2 * kept)) {
+      result += word;
     } else {
       std::size_t head = begin + kept, tail = end - kept;
       while (head > begin && is_inside_character(head)) --head;

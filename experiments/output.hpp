@@ -63,7 +63,8 @@ class StatusLine {
   bool shown_ = false;
 };
 
-/// `text` for a message: of words longer than 64 characters only the first and last 32 are kept.
+/// `text` for a message: of words longer than 64 characters, 512 where they look like a path, only
+/// the first and last 32 are kept.
 std::string shorten_words(std::string_view text);
 
 /// "1 rank", "4 ranks".

@@ -151,14 +151,25 @@ bool is_ours(const std::string& text, const std::string& file) {
   }
 }
 
-// Taken as they stand, but more than any cable has.
+// Taken as they stand, but more or less than any cable has.
 void report_suspicious(const Shape& shape, const std::string& file, Output& output) {
-  constexpr double most_bytes_per_second = 10e12;
+  constexpr double most_bytes_per_second = 10e12, fewest_bytes_per_second = 1e3;
+  constexpr double most_seconds = 1.0;
   for (const LinkClassSummary& links : classes_of(shape)) {
+    if (links.link_class == imported_joint_class) continue;
+    const auto report = [&](const std::string& what, std::string_view expected) {
+      output.print("{}: suspicious: links of class {} have {}, expected {}?", file,
+                   links.link_class, what, expected);
+    };
     const double largest = links.largest_bandwidth_bytes_per_second;
-    if (largest <= most_bytes_per_second) continue;
-    output.print("{}: suspicious: links of class {} have {}, expected bytes (Bps) or bits (bps)?",
-                 file, links.link_class, shown_bandwidth(largest));
+    const double smallest = links.smallest_bandwidth_bytes_per_second;
+    if (largest > most_bytes_per_second || smallest < fewest_bytes_per_second) {
+      report(shown_bandwidth(largest > most_bytes_per_second ? largest : smallest),
+             "bytes (Bps) or bits (bps), and which prefix");
+    }
+    if (links.largest_latency_seconds > most_seconds) {
+      report(fmt::format("{} s of latency", links.largest_latency_seconds), "us or ms");
+    }
   }
 }
 

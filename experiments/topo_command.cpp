@@ -60,7 +60,7 @@ the sum of the latencies and the smallest bandwidth.
 
 Examples:
   tutti topo route topologies/torus_3d.yaml 0 21
-  tutti topo route topologies/leaf_spine_100g.yaml 0 63 --fail node:spine-0)");
+  tutti topo route topologies/leaf_spine_100g.yaml 0 63 --fail node:spine0)");
   return [flags](Output& output) {
     show_route(*flags, output);
     return true;

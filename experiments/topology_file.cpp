@@ -23,15 +23,18 @@ const Importer* importer_of(std::string_view text) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// The importer's report goes to 'topo import'; elsewhere a line says that there is one.
+// The importer's whole report goes to 'topo import'; elsewhere what is suspicious is said, and that
+// there is more.
 void warn_of_notes(const Import& import, const std::string& file) {
-  const auto count = [&](ImportNote::Kind kind) {
-    return std::count_if(import.notes.begin(), import.notes.end(),
-                         [kind](const ImportNote& note) { return note.kind == kind; });
-  };
-  const auto suspicious = count(ImportNote::Kind::suspicious);
-  const auto assumed = count(ImportNote::Kind::assumed);
-  if (suspicious + assumed == 0) return;
+  constexpr int most_said = 3;
+  int suspicious = 0, assumed = 0;
+  for (const ImportNote& note : import.notes) {
+    if (note.kind == ImportNote::Kind::assumed) ++assumed;
+    if (note.kind != ImportNote::Kind::suspicious || ++suspicious > most_said) continue;
+    const std::string line = note.line > 0 ? fmt::format(":{}", note.line) : "";
+    warn(fmt::format("{}{}: suspicious: {}", file, line, note.text));
+  }
+  if (suspicious <= most_said && assumed == 0) return;
   warn(fmt::format("{} is {}; 'tutti topo import {}' reports {} and {} assumed", file, import.kind,
                    file, counted(suspicious, "suspicious value"), assumed));
 }

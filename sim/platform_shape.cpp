@@ -18,6 +18,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -104,6 +105,10 @@ class Survey {
     std::vector<simgrid::s4u::Link*> crossed;
     double latency_seconds = 0.0;
     from.route_to(&to, crossed, &latency_seconds);
+    if (crossed.empty() && latency_seconds <= 0.0) {
+      throw std::runtime_error(fmt::format("no route leads from host '{}' to host '{}'",
+                                           from.get_name(), to.get_name()));
+    }
     std::vector<std::size_t> route;
     for (const simgrid::s4u::Link* const link : crossed) route.push_back(index_of(*link));
     answer_["routes"].push_back(std::move(route));
@@ -159,6 +164,24 @@ std::string first_complaint(const std::string& log) {
   return "no reason given";
 }
 
+/// A rank for each core, round the hosts, as smpirun goes round its list of them; empty where that
+/// is one a host.
+std::vector<int> round_the_cores(const std::vector<Host>& hosts) {
+  std::vector<int> placement;
+  bool is_last = false;
+  for (int core = 0; !is_last; ++core) {
+    is_last = true;
+    for (int host = 0; host < static_cast<int>(hosts.size()); ++host) {
+      const int cores = hosts[static_cast<std::size_t>(host)].cores;
+      const bool has_room = placement.size() < static_cast<std::size_t>(maximum_hosts);
+      if (core < cores && has_room) placement.push_back(host);
+      if (core + 1 < cores && has_room) is_last = false;
+    }
+  }
+  if (placement.size() == hosts.size()) placement.clear();
+  return placement;
+}
+
 Platform platform_of(const nlohmann::json& answer, const std::string& file) {
   Platform platform;
   platform.file_hosts = answer.at("file_hosts").get<std::size_t>();
@@ -169,6 +192,7 @@ Platform platform_of(const nlohmann::json& answer, const std::string& file) {
     shape.hosts.back().machine = static_cast<int>(shape.hosts.size()) - 1;
     shape.nodes.push_back({shape.hosts.back().name, Node::Kind::host});
   }
+  shape.placement = round_the_cores(shape.hosts);
   for (const auto& link : answer.at("links")) {
     shape.links.push_back({.name = link.at(0).get<std::string>(),
                            .link_class = "link",

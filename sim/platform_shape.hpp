@@ -19,7 +19,8 @@ struct Platform {
 };
 
 /// What SimGrid makes of a platform file: its first hosts in the order of the file, with their
-/// cores, the links that routes between them cross, and these routes. Simulations read the file
+/// cores, the links that routes between them cross, and these routes; a rank for each core, the
+/// first ones on different hosts. Simulations read the file
 /// again as it is, so zones, sharing policies and profiles have SimGrid's meaning; the speeds of
 /// hosts are flops and say nothing about reductions, which are free. Links have no ends: such a
 /// shape can be simulated, not drawn. Throws ShapeError with SimGrid's own message for what it

@@ -1,8 +1,11 @@
 #include "topologies/analysis.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "topologies/max_flow.hpp"
 
@@ -30,30 +33,40 @@ struct Farthest {
   int to = 0;
 };
 
+/// Of a very large shape, or one with long routes, every few hosts are a target.
+int stride_of_targets(const Shape& shape, int hosts, int sources) {
+  constexpr double most_routes = 1e6, most_links = 1e8;
+  const auto links = static_cast<double>(shape.route(0, hosts / 2).size());
+  const double targets = std::min(most_routes, most_links / std::max(links, 1.0)) / sources;
+  return std::max(1, static_cast<int>(hosts / std::max(targets, 1.0)));
+}
+
 /// Fills in what routes tell; returns the pair with the longest.
 Farthest measure_routes(const Shape& shape, ShapeSummary& summary) {
   const int hosts = summary.hosts;
   summary.sampled = hosts > most_exhaustive_hosts;
   const int sources = summary.sampled ? sampled_sources : hosts;
+  const int stride = summary.sampled ? stride_of_targets(shape, hosts, sources) : 1;
   Farthest farthest;
   double total = 0.0;
   long long pairs = 0;
+  const auto measure = [&](int from, int to) {
+    if (to == from) return;
+    const Route route = shape.route(from, to);
+    const int links = static_cast<int>(route.size());
+    if (links > summary.diameter_links) farthest = {from, to};
+    summary.diameter_links = std::max(summary.diameter_links, links);
+    summary.largest_latency_seconds =
+        std::max(summary.largest_latency_seconds, shape.latency_seconds(route));
+    total += links;
+    ++pairs;
+  };
   for (int source = 0; source < sources; ++source) {
     const int from = static_cast<int>(static_cast<long long>(source) * hosts / sources);
-    // Of a very large shape, every few hosts are a target, and the last.
-    const int stride = std::max(1, hosts / (1'000'000 / sources));
-    for (int step = 0; step <= (hosts - 1 + stride - 1) / stride; ++step) {
-      const int to = std::min(step * stride, hosts - 1);
-      if (to == from) continue;
-      const Route route = shape.route(from, to);
-      const int links = static_cast<int>(route.size());
-      if (links > summary.diameter_links) farthest = {from, to};
-      summary.diameter_links = std::max(summary.diameter_links, links);
-      summary.largest_latency_seconds =
-          std::max(summary.largest_latency_seconds, shape.latency_seconds(route));
-      total += links;
-      ++pairs;
-    }
+    for (int to = 0; to < hosts; to += stride) measure(from, to);
+    // The last one, and where hosts are numbered round a ring or along digits the farthest.
+    if (stride > 1) measure(from, hosts - 1);
+    if (stride > 1) measure(from, (from + hosts / 2) % hosts);
   }
   if (pairs > 0) summary.mean_links = total / static_cast<double>(pairs);
   return farthest;
@@ -78,23 +91,71 @@ std::vector<Halving> halvings_of(int machines) {
   return halvings;
 }
 
+/// What the links of each part's hosts can carry away.
+std::vector<double> capacities_of(const Shape& shape, const std::vector<int>& parts, int count) {
+  std::vector<double> capacities(at(count));
+  for (const Link& link : shape.links) {
+    const bool leaves_host = !link.failed && at(link.from) < shape.hosts.size();
+    if (leaves_host) capacities[at(parts[at(link.from)])] += link.bandwidth_bytes_per_second;
+  }
+  return capacities;
+}
+
+/// Sets of parts, true for the first half, of all ways to halve a few.
+std::vector<std::vector<bool>> all_halves(int parts) {
+  std::vector<std::vector<bool>> halves;
+  for (unsigned mask = 0; mask < 1u << parts; ++mask) {
+    if (std::popcount(mask) != parts / 2) continue;
+    std::vector<bool>& half = halves.emplace_back();
+    for (int part = 0; part < parts; ++part) half.push_back((mask >> part & 1u) != 0);
+  }
+  return halves;
+}
+
+std::vector<std::vector<bool>> regular_halves(int parts, const std::vector<double>& capacities) {
+  std::vector<std::vector<bool>> halves;
+  for (const Halving halving : halvings_of(parts)) {
+    std::vector<bool>& half = halves.emplace_back();
+    for (int part = 0; part < parts; ++part) {
+      half.push_back(part / halving.stride % halving.size < halving.size / 2);
+    }
+  }
+  // Those with the narrowest cables against the others, where cables differ.
+  std::vector<int> order(at(parts));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int left, int right) {
+    return capacities[at(left)] < capacities[at(right)];
+  });
+  if (capacities[at(order.front())] < capacities[at(order.back())]) {
+    std::vector<bool>& half = halves.emplace_back(at(parts), false);
+    for (int i = 0; i < parts / 2; ++i) half[at(order[at(i)])] = true;
+  }
+  return halves;
+}
+
 double bisection_of(const Shape& shape, int machines) {
+  constexpr int most_tried = 10;  // All of whose halves are tried.
   const FlowNetwork network(shape, [&](int link) {
     return std::llround(shape.links[at(link)].bandwidth_bytes_per_second);
   });
   // A machine alone: its devices are what can be halved.
   const bool by_host = machines == 1;
-  const int parts = by_host ? static_cast<int>(shape.hosts.size()) : machines;
+  const int count = by_host ? static_cast<int>(shape.hosts.size()) : machines;
+  std::vector<int> parts;
+  for (int host = 0; host < static_cast<int>(shape.hosts.size()); ++host) {
+    parts.push_back(by_host ? host : shape.hosts[at(host)].machine);
+  }
+  const auto halves = count <= most_tried
+                          ? all_halves(count)
+                          : regular_halves(count, capacities_of(shape, parts, count));
   long long smallest = std::numeric_limits<long long>::max();
-  for (const Halving halving : halvings_of(parts)) {
+  for (const std::vector<bool>& half : halves) {
     std::vector<int> first, second;
     for (int host = 0; host < static_cast<int>(shape.hosts.size()); ++host) {
-      const int part = by_host ? host : shape.hosts[at(host)].machine;
-      const bool is_first = part / halving.stride % halving.size < halving.size / 2;
-      (is_first ? first : second).push_back(host);
+      (half[at(parts[at(host)])] ? first : second).push_back(host);
     }
     // A digit of odd size divides the hosts badly.
-    if (second.size() - first.size() > shape.hosts.size() / at(parts)) continue;
+    if (second.size() - first.size() > shape.hosts.size() / at(count)) continue;
     smallest = std::min(smallest, network.maximum_flow(first, second));
   }
   return static_cast<double>(smallest);
@@ -141,12 +202,26 @@ int diversity_of(const Shape& shape, Farthest pair) {
   return static_cast<int>(routes >= unlimited ? 1 : routes);
 }
 
+/// Those that a link leads to, unless the shape's links have no ends.
+int switches_of(const Shape& shape) {
+  std::vector<bool> is_reached(shape.nodes.size(), !has_ends(shape));
+  for (const Link& link : shape.links) {
+    if (!link.failed && link.to >= 0) is_reached[at(link.from)] = is_reached[at(link.to)] = true;
+  }
+  int switches = 0;
+  for (std::size_t node = 0; node < shape.nodes.size(); ++node) {
+    if (is_reached[node] && shape.nodes[node].kind == Node::Kind::fabric) ++switches;
+  }
+  return switches;
+}
+
 }  // namespace
 
 std::vector<LinkClassSummary> classes_of(const Shape& shape) {
   std::vector<LinkClassSummary> classes;
   for (std::size_t index = 0; index < shape.links.size(); ++index) {
     const Link& link = shape.links[index];
+    if (link.failed) continue;
     // The other direction of a cable that was counted.
     if (link.opposite >= 0 && at(link.opposite) < index) continue;
     auto found = std::find_if(classes.begin(), classes.end(), [&](const LinkClassSummary& known) {
@@ -174,7 +249,7 @@ ShapeSummary summarise(const Shape& shape) {
   summary.hosts = static_cast<int>(shape.hosts.size());
   for (const Host& host : shape.hosts) summary.machines = std::max(summary.machines, host.machine);
   ++summary.machines;
-  for (const Node& node : shape.nodes) summary.switches += node.kind == Node::Kind::fabric ? 1 : 0;
+  summary.switches = switches_of(shape);
   summary.classes = classes_of(shape);
   if (summary.hosts < 2) return summary;
   const Farthest farthest = measure_routes(shape, summary);

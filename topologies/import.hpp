@@ -60,4 +60,8 @@ Import import_topology(std::string_view text, const std::string& origin,
 /// Texts larger than this are refused before they are parsed.
 inline constexpr std::size_t maximum_import_bytes = std::size_t{64} << 20;
 
+/// The class of links that are none: they join the ways of an imported platform, and are as wide as
+/// needed.
+inline constexpr std::string_view imported_joint_class = "joint";
+
 }  // namespace tutti

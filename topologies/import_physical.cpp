@@ -222,6 +222,7 @@ class PhysicalFile {
     const std::vector<std::string_view> words = next_words();
     if (words.empty()) return;
     if (words.size() == words_of_link && whole_number(words[0])) {
+      has_more_links_ = true;
       notes_.suspicious(
           line(), fmt::format("more links than the {} of the header, left out", header_.links));
     } else {
@@ -244,7 +245,11 @@ class PhysicalFile {
         connected.push_back(graph_.nodes[index]);
       } else if (parts_[index] == Part::host) {
         refuse_import(origin_, {},
-                      fmt::format("no links lead from host {} to host {}", first, index));
+                      fmt::format("no links lead from host {} to host {}{}", first, index,
+                                  has_more_links_
+                                      ? fmt::format("; behind the {} links of the header are more",
+                                                    header_.links)
+                                      : ""));
       } else {
         notes_.ignored(0, "switches that no host reaches");
       }
@@ -266,6 +271,7 @@ class PhysicalFile {
   LineReader lines_;
   bool of_simai_;
   Header header_;
+  bool has_more_links_ = false;
   std::vector<Part> parts_;
   std::vector<std::size_t> roots_;        ///< By node, one that it is connected with, or itself.
   std::vector<std::size_t> ends_;         ///< By cable, its first node.

@@ -36,10 +36,16 @@ HostSpec common_host(const SimPlatform& platform, ImportNotes& notes) {
   return host;
 }
 
-void complete(HostSpec& host, ImportNotes& notes) {
-  if (host.cores == 1 || host.loopback) return;
-  host.loopback = default_loopback;
-  notes.assumed(0, "a loopback of 498 MB/s and 15 us, SimGrid's own");
+/// Our key for where ranks run, if it matters.
+std::string complete(HostSpec& host, ImportNotes& notes) {
+  if (host.cores == 1) return "";
+  notes.assumed(
+      0, fmt::format("{} ranks a host, one for each core, placed round the hosts", host.cores));
+  if (!host.loopback) {
+    host.loopback = default_loopback;
+    notes.assumed(0, "a loopback of 498 MB/s and 15 us, SimGrid's own");
+  }
+  return "placement: cyclic\n";
 }
 
 Import import(std::string_view text, const std::string& origin) {
@@ -63,8 +69,8 @@ Import import(std::string_view text, const std::string& origin) {
     check_import_ways(origin, graph);
     yaml = yaml_graph(graph);
   }
-  complete(host, notes);
-  return make_import(kind, origin, notes, yaml + yaml_host(host));
+  const std::string placement = complete(host, notes);
+  return make_import(kind, origin, notes, yaml + yaml_host(host) + placement);
 }
 
 }  // namespace

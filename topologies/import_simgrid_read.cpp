@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -455,7 +456,17 @@ class Reader {
       note_loop(element, route);
       return;
     }
+    if (!bypass) note_repeated(element, route, parent);
     zone(parent).routes.push_back(std::move(route));
+  }
+
+  void note_repeated(pugi::xml_node element, const SimRoute& route, int parent) {
+    const bool is_new = routes_.insert({parent, route.from, route.to}).second;
+    const bool is_back_new =
+        !route.symmetrical || routes_.insert({parent, route.to, route.from}).second;
+    if (is_new && is_back_new) return;
+    notes_.suspicious(text_.line_of(element),
+                      "a route that there is already, which SimGrid refuses");
   }
 
   /// From a host to itself, its loopback; of a zone to itself, which SimGrid never asks for.
@@ -473,6 +484,7 @@ class Reader {
   const XmlText& text_;
   ImportNotes& notes_;
   SimPlatform platform_;
+  std::set<std::array<int, 3>> routes_;  ///< Zones and both ends.
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "topologies/import.hpp"
 #include "topologies/import_simgrid.hpp"
 #include "topologies/words.hpp"
 
@@ -313,7 +314,7 @@ class Layout {
 
 GraphSpec::GraphCable simgrid_joint(const std::string& from, const std::string& to) {
   constexpr double unlimited = 100e12;
-  return {from, to, {unlimited, 0.0}, "joint", true};
+  return {from, to, {unlimited, 0.0}, std::string(imported_joint_class), true};
 }
 
 void lay_out_walks(const std::vector<SimLink>& links, std::vector<SimWalk>& walks, GraphSpec& graph,

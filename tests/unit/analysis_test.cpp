@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "topologies/edits.hpp"
 #include "topologies/fabrics.hpp"
+#include "topologies/load.hpp"
 
 namespace tutti {
 namespace {
@@ -134,6 +138,47 @@ TEST(Summary, OneHostHasNoRoutes) {
   const ShapeSummary summary = summarise(build_shape(star({1, cable})));
   EXPECT_EQ(summary.diameter_links, 0);
   EXPECT_EQ(summary.path_diversity, 0);
+}
+
+/// Hosts with cables of these GB/s to one switch.
+Shape star_of_cables(const std::vector<int>& gigabytes_per_second) {
+  std::string nodes = "{name: s, kind: switch}", links;
+  for (std::size_t host = 0; host < gigabytes_per_second.size(); ++host) {
+    nodes += ", h" + std::to_string(host);
+    links += "  - {between: [h" + std::to_string(host) +
+             ", s], latency: 1us, bandwidth: " + std::to_string(gigabytes_per_second[host]) +
+             "GBps}\n";
+  }
+  return parse_shape("shape: graph\nnodes: [" + nodes + "]\nlinks:\n" + links, "test");
+}
+
+TEST(Summary, TheBisectionOfUnequalCablesIsThatOfTheNarrowestHalf) {
+  for (const auto& cables : {std::vector{1, 10, 10, 1}, {10, 1, 1, 10, 10}}) {
+    EXPECT_DOUBLE_EQ(summarise(star_of_cables(cables)).bisection_bytes_per_second, 2e9);
+  }
+  // More than are tried one by one.
+  std::vector<int> cables(20, 10);
+  for (std::size_t host = 0; host < cables.size(); host += 2) cables[host] = 1;
+  EXPECT_DOUBLE_EQ(summarise(star_of_cables(cables)).bisection_bytes_per_second, 10e9);
+}
+
+TEST(Summary, WhatHasFailedIsNotCounted) {
+  Shape shape = star_of_cables({1, 1, 1});
+  EXPECT_EQ(summarise(shape).switches, 1);
+  EXPECT_EQ(summarise(shape).classes.front().cables, 3);
+  for (Link& link : shape.links) link.failed = true;
+  shape.route = [](int, int) { return Route{}; };
+  EXPECT_EQ(summarise(shape).switches, 0);
+  EXPECT_TRUE(summarise(shape).classes.empty());
+}
+
+// The mean of all routes of so long a ring would take minutes.
+TEST(Summary, AVeryLongRingIsSampledAndHasItsDiameter) {
+  const ShapeSummary summary = summarise(torus({100'000}));
+  EXPECT_TRUE(summary.sampled);
+  EXPECT_EQ(summary.diameter_links, 50'000);
+  EXPECT_NEAR(summary.mean_links, 25'000, 1'000);  // An even sample of some 4,000 of them.
+  EXPECT_DOUBLE_EQ(summary.bisection_bytes_per_second, 2 * 10e9);
 }
 
 }  // namespace

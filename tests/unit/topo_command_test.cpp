@@ -167,5 +167,46 @@ TEST(TopoCommand, APlatformOfManyHostsIsSimulatedAsItIsOnTheFirstOfThem) {
   EXPECT_EQ(too_many.exit_code, 2) << too_many.errors;
 }
 
+TEST(TopoCommand, HostsWithoutARouteAreNamedBeforeSimGridEndsTheProcess) {
+  const std::string file = file_of("unreachable.xml");
+  std::ofstream(file) << "<?xml version='1.0'?>\n"
+                         "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                         "<platform version=\"4.1\"><zone id=\"world\" routing=\"Full\">"
+                         "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>"
+                         "<host id=\"c\" speed=\"1Gf\"/>"
+                         "<link id=\"l\" bandwidth=\"1GBps\" latency=\"1us\"/>"
+                         "<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route>"
+                         "<route src=\"a\" dst=\"c\"><link_ctn id=\"l\"/></route>"
+                         "</zone></platform>\n";
+  const CommandResult result =
+      run_tutti("simulate allreduce --algo ring --sizes 1K --topology " + file);
+  std::remove(file.c_str());
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("no route leads from host 'b' to host 'c'"));
+  EXPECT_THAT(result.errors, Not(HasSubstr("Backtrace")));
+}
+
+TEST(TopoCommand, APlatformTakesTheSameTimeAsItIsAndAsItIsImported) {
+  const std::string file = file_of("cores.xml"), imported = file_of("cores.yaml");
+  std::ofstream(file)
+      << "<?xml version='1.0'?>\n"
+         "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+         "<platform version=\"4.1\"><zone id=\"world\" routing=\"Full\">"
+         "<cluster id=\"c\" prefix=\"node-\" suffix=\"\" radical=\"0-7\" core=\"4\" "
+         "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/></zone></platform>\n";
+  EXPECT_EQ(run_tutti("topo import " + file + " -o " + imported).exit_code, 0);
+  const auto time_on = [](const std::string& topology, const std::string& ranks) {
+    const CommandResult result =
+        run_tutti("simulate allreduce --algo ring --sizes 1M --engine simgrid --json --topology " +
+                  topology + ranks);
+    return nlohmann::json::parse(result.output)["time_us"].get<double>();
+  };
+  for (const char* ranks : {" --ranks 8", ""}) {  // One a host, and one a core.
+    EXPECT_NEAR(time_on(file, ranks) / time_on(imported, ranks), 1.0, 1e-6) << ranks;
+  }
+  std::remove(file.c_str());
+  std::remove(imported.c_str());
+}
+
 }  // namespace
 }  // namespace tutti
