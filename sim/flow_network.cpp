@@ -1,6 +1,7 @@
 #include "sim/flow_network.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tutti {
 namespace {
@@ -8,6 +9,9 @@ namespace {
 constexpr auto is_higher = [](const auto& a, const auto& b) {
   return a.level != b.level ? a.level > b.level : a.index > b.index;
 };
+
+// Below the lowest level that a change can have reached, by more than sums are wrong.
+constexpr double surely_below = 1 - 1e-6;
 
 }  // namespace
 
@@ -67,6 +71,7 @@ void FlowNetwork::join(std::uint32_t flow) {
     place(flow, hop) = static_cast<std::uint32_t>(crossed.crossings.size());
     crossed.crossings.push_back({flow, static_cast<std::uint32_t>(hop)});
     crossed.most_rates += state.most_rate;
+    crossed.weights += state.weight;
     if (!crossed.changed && crossed.can_be_full()) {
       crossed.changed = true;
       changed_links_.push_back(link);
@@ -77,6 +82,7 @@ void FlowNetwork::join(std::uint32_t flow) {
 void FlowNetwork::leave(std::uint32_t flow) {
   Flow& state = flows_[flow];
   state.moves = false;
+  if (state.rate > 0.0) changed_level_ = std::min(changed_level_, state.level);
   const std::span<const int> path = state.path.links;
   for (std::size_t hop = 0; hop < path.size(); ++hop) {
     const auto link = static_cast<std::size_t>(path[hop]);
@@ -87,7 +93,9 @@ void FlowNetwork::leave(std::uint32_t flow) {
     crossed.crossings[hole] = moved;
     place(moved.flow, moved.hop) = hole;
     crossed.crossings.pop_back();
-    crossed.most_rates = crossed.crossings.empty() ? 0.0 : crossed.most_rates - state.most_rate;
+    const bool is_empty = crossed.crossings.empty();
+    crossed.most_rates = is_empty ? 0.0 : crossed.most_rates - state.most_rate;
+    crossed.weights = is_empty ? 0.0 : crossed.weights - state.weight;
     if (!crossed.changed && crossed.was_full) {
       crossed.changed = true;
       changed_links_.push_back(link);
@@ -112,6 +120,15 @@ void FlowNetwork::settle(double now_seconds) {
   apply(now_seconds);
 }
 
+double FlowNetwork::least_level(const Flow& flow) const {
+  double level = flow.most_rate / flow.weight;
+  for (const int index : flow.path.links) {
+    const LinkState& link = link_states_[static_cast<std::size_t>(index)];
+    if (link.can_be_full()) level = std::min(level, link.bandwidth / link.weights);
+  }
+  return level;
+}
+
 void FlowNetwork::add_flow(std::uint32_t flow) {
   if (!flows_[flow].fixed) return;
   flows_[flow].fixed = false;
@@ -129,13 +146,20 @@ void FlowNetwork::add_link(std::size_t link) {
 
 void FlowNetwork::collect() {
   for (const std::uint32_t flow : started_) {
-    if (flows_[flow].moves) add_flow(flow);
+    if (!flows_[flow].moves) continue;
+    flows_[flow].level = std::numeric_limits<double>::infinity();
+    changed_level_ = std::min(changed_level_, least_level(flows_[flow]));
+    add_flow(flow);
   }
+  const double kept_level =
+      std::exchange(changed_level_, std::numeric_limits<double>::infinity()) * surely_below;
   started_.clear();
   for (const std::size_t link : changed_links_) {
     LinkState& state = link_states_[link];
     state.changed = false;
-    for (const Crossing& crossing : state.crossings) add_flow(crossing.flow);
+    for (const Crossing& crossing : state.crossings) {
+      if (flows_[crossing.flow].level >= kept_level) add_flow(crossing.flow);
+    }
     state.was_full = state.can_be_full();
   }
   changed_links_.clear();
@@ -143,8 +167,15 @@ void FlowNetwork::collect() {
   for (std::size_t i = 0; i < set_.size(); ++i) {
     for (const int link : flows_[set_[i]].path.links) add_link(static_cast<std::size_t>(link));
     for (; next_link < links_.size(); ++next_link) {
-      for (const Crossing& crossing : link_states_[links_[next_link]].crossings) {
-        add_flow(crossing.flow);
+      LinkState& link = link_states_[links_[next_link]];
+      for (const Crossing& crossing : link.crossings) {
+        const Flow& flow = flows_[crossing.flow];
+        if (flow.level >= kept_level) {
+          add_flow(crossing.flow);
+          link.free_weight += flow.weight;
+        } else {
+          link.free_rate -= flow.rate;
+        }
       }
     }
   }
@@ -152,7 +183,7 @@ void FlowNetwork::collect() {
 
 void FlowNetwork::fill() {
   if (links_.empty()) {
-    for (const std::uint32_t flow : set_) fix(flow, flows_[flow].most_rate);
+    for (const std::uint32_t flow : set_) fix_at_most(flow);
     return;
   }
   for (const std::uint32_t flow : set_) {
@@ -161,9 +192,7 @@ void FlowNetwork::fill() {
   std::sort(flow_levels_.begin(), flow_levels_.end(),
             [](const Level& a, const Level& b) { return is_higher(b, a); });
   for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    LinkState& link = link_states_[links_[i]];
-    for (const Crossing& crossing : link.crossings)
-      link.free_weight += flows_[crossing.flow].weight;
+    const LinkState& link = link_states_[links_[i]];
     link_levels_.push_back({link.free_rate / link.free_weight, i});
   }
   std::make_heap(link_levels_.begin(), link_levels_.end(), is_higher);
@@ -174,7 +203,7 @@ void FlowNetwork::fill() {
     while (next_flow != flow_levels_.end() && flows_[next_flow->index].fixed) ++next_flow;
     if (next_flow == flow_levels_.end()) break;
     if (link_levels_.empty() || next_flow->level <= link_levels_.front().level) {
-      fix(next_flow->index, flows_[next_flow->index].most_rate);
+      fix_at_most(next_flow->index);
       continue;
     }
     std::pop_heap(link_levels_.begin(), link_levels_.end(), is_higher);
@@ -197,13 +226,19 @@ void FlowNetwork::fill() {
 void FlowNetwork::fill_link(LinkState& link, double level) {
   for (const Crossing& crossing : link.crossings) {
     const Flow& flow = flows_[crossing.flow];
-    if (!flow.fixed) fix(crossing.flow, std::min(flow.most_rate, level * flow.weight));
+    if (!flow.fixed) fix(crossing.flow, level, std::min(flow.most_rate, level * flow.weight));
   }
 }
 
-void FlowNetwork::fix(std::uint32_t flow, double rate) {
+void FlowNetwork::fix_at_most(std::uint32_t flow) {
+  const Flow& state = flows_[flow];
+  fix(flow, state.most_rate / state.weight, state.most_rate);
+}
+
+void FlowNetwork::fix(std::uint32_t flow, double level, double rate) {
   Flow& state = flows_[flow];
   state.fixed = true;
+  state.level = level;
   state.new_rate = rate;
   if (links_.empty()) return;
   for (const int index : state.path.links) {

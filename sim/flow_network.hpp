@@ -20,7 +20,9 @@ namespace tutti {
 /// link, or the bandwidth of their route, holds them back more.
 ///
 /// Rates are found anew when flows begin or end, for those flows only that links which cannot give
-/// everyone its full rate connect to them: a flow that meets no other costs its route's length.
+/// everyone its full rate connect to them, and of these for those only whose level, rate over
+/// weight, is not below the levels of what began or ended: as the levels of all rise together, up
+/// to there nothing has changed. A flow that meets no other costs its route's length.
 class FlowNetwork {
  public:
   /// A flow has at most `window` bytes under way in a round trip. Shape and queue outlive it.
@@ -54,6 +56,7 @@ class FlowNetwork {
     double new_rate = 0.0;
     double most_rate = 0.0;
     double weight = 1.0;
+    double level = 0.0;        ///< At which its rate was found.
     std::uint32_t serial = 0;  ///< Of the event that is awaited.
     bool moves = false;        ///< Beyond its latency.
     bool fixed = true;         ///< Its new rate is found.
@@ -67,7 +70,8 @@ class FlowNetwork {
 
   struct LinkState {
     double bandwidth = 0.0;
-    double most_rates = 0.0;  ///< Of its flows, together.
+    double most_rates = 0.0;  ///< Of its flows, together,
+    double weights = 0.0;     ///< and so are these.
     std::vector<Crossing> crossings;
     bool was_full = false;  ///< When rates were found last.
     bool changed = false;   ///< Listed in changed_links_.
@@ -90,12 +94,14 @@ class FlowNetwork {
     return places_[flow * longest_path_ + hop];
   }
   void widen(std::size_t hops);
+  double least_level(const Flow& flow) const;
   void add_flow(std::uint32_t flow);
   void add_link(std::size_t link);
   void collect();
   void fill();
   void fill_link(LinkState& link, double level);
-  void fix(std::uint32_t flow, double rate);
+  void fix_at_most(std::uint32_t flow);
+  void fix(std::uint32_t flow, double level, double rate);
   void apply(double now_seconds);
 
   EventQueue& queue_;
@@ -106,6 +112,7 @@ class FlowNetwork {
   std::vector<std::uint32_t> places_;  ///< Of each flow's hops in LinkState::crossings.
   std::vector<std::size_t> changed_links_;
   std::vector<std::uint32_t> started_;
+  double changed_level_ = std::numeric_limits<double>::infinity();  ///< The lowest since then.
   // What settle() works on: flows connected by links that can be full.
   std::vector<std::uint32_t> set_;
   std::vector<std::size_t> links_;
