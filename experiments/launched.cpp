@@ -25,10 +25,13 @@ std::string_view transport_of(int argc, const char* const* argv) {
   return found;
 }
 
+bool is_study(int argc, const char* const* argv) {
+  return argc > 1 && std::string_view(argv[1]) == "whatif";
+}
+
 bool wants_mpi(int argc, const char* const* argv) {
-  const std::string_view command = argc < 2 ? "" : argv[1];
-  if (command == "whatif") return mpi_launch().size > 1 && mpi_available();
-  if (command != "bench") return false;
+  if (is_study(argc, argv)) return mpi_launch().size > 1 && mpi_available();
+  if (argc < 2 || std::string_view(argv[1]) != "bench") return false;
   const std::string_view transport = transport_of(argc, argv);
   return transport == name_of(Transport::mpi) || (transport.empty() && mpi_launch().size > 1);
 }
@@ -40,6 +43,8 @@ int run_launched(int argc, const char* const* argv) {
   try {
     join(Transport::mpi, join_mpi());
   } catch (const Error& error) {
+    // A study can be shared by files as well.
+    if (is_study(argc, argv)) return run_command_line(argc, argv);
     std::fprintf(stderr, "tutti: %s\n", error.what());
     return error.kind() == ErrorKind::usage ? usage_error : operating_error;
   }

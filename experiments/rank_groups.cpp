@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "collectives/error.hpp"
@@ -71,6 +74,22 @@ std::vector<ContendingGroup> parse_groups(const std::string& text, int ranks) {
     groups.push_back(std::move(group));
   }
   return groups;
+}
+
+const ContendingGroup& largest_group(const std::vector<ContendingGroup>& groups) {
+  return *std::max_element(groups.begin(), groups.end(),
+                           [](const ContendingGroup& a, const ContendingGroup& b) {
+                             return a.members.size() < b.members.size();
+                           });
+}
+
+std::vector<int> group_sizes(const std::vector<ContendingGroup>& groups, int all_ranks) {
+  std::set<int, std::greater<>> sizes;
+  for (const ContendingGroup& group : groups) {
+    sizes.insert(static_cast<int>(group.members.size()));
+  }
+  if (sizes.empty()) sizes.insert(all_ranks);
+  return {sizes.begin(), sizes.end()};
 }
 
 }  // namespace tutti

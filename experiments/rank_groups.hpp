@@ -17,4 +17,10 @@ struct ContendingGroup {
 /// that is none of `ranks`, and one that is in two groups.
 std::vector<ContendingGroup> parse_groups(const std::string& text, int ranks);
 
+/// The one with most members, of several such the first; there must be one.
+const ContendingGroup& largest_group(const std::vector<ContendingGroup>& groups);
+
+/// The different numbers of members, the largest first; `all_ranks` alone where there is no group.
+std::vector<int> group_sizes(const std::vector<ContendingGroup>& groups, int all_ranks);
+
 }  // namespace tutti

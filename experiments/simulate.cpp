@@ -1,8 +1,12 @@
 #include "experiments/simulate.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "experiments/choosing.hpp"
 #include "experiments/engine.hpp"
@@ -18,24 +22,49 @@ struct Setup {
   Cluster cluster;
   Conditions conditions;
   Question question;
-  Shape shape;  ///< With the ranks that take part, of several groups those of the first.
+  Shape shape;  ///< With the ranks that take part, of several groups those of the largest.
 };
 
-void check_groups(const SimulateFlags& flags, const Conditions& conditions,
-                  const Question& question) {
+// Leaves out what a group's size does not support.
+void fit_to_groups(const SimulateFlags& flags, const Conditions& conditions, Question& question) {
   if (conditions.groups.empty()) return;
   const auto refuse = [](const std::string& what) {
     throw Error(ErrorKind::usage, "--groups: " + what);
   };
   if (!flags.question.members.empty()) refuse("given beside --members, expected one of them");
   if (flags.check) refuse("results cannot be checked (-c 1) in several groups, use --members");
-  for (const ContendingGroup& group : conditions.groups) {
-    const bool is_equal = static_cast<int>(group.members.size()) == question.ranks;
-    if (is_equal) continue;
-    refuse(fmt::format("{} has {}, expected groups of one size ({})", group.name,
-                       counted(static_cast<long long>(group.members.size()), "rank"),
-                       question.ranks));
+  const std::vector<int> sizes = group_sizes(conditions.groups, question.ranks);
+  if (sizes.size() == 1) return;
+  if (question.automatic) refuse("auto chooses for one size; name algorithms with --algo");
+  for (const int size : sizes) {
+    check_supported(question.collective, question.dtype, question.op, question.root, size);
+    check_counts(question.part_counts, size);
+    if (question.collective == Collective::alltoall) {
+      question.unit = std::lcm(question.unit, static_cast<std::size_t>(size));
+    }
   }
+  for (std::size_t& count : question.counts) count = count / question.unit * question.unit;
+  const auto suits_all = [&](const Algorithm* algorithm) {
+    for (const std::size_t count : question.counts) {
+      for (const int size : sizes) {
+        const Problem problem{size, count, bytes_of(question.dtype), question.root,
+                              question.tuning};
+        if (!algorithm->supports(problem)) return false;
+      }
+    }
+    return true;
+  };
+  std::vector<const Algorithm*> suitable;
+  for (const Algorithm* algorithm : question.algorithms) {
+    (suits_all(algorithm) ? suitable : question.left_out).push_back(algorithm);
+  }
+  const bool is_named = flags.question.algorithms != QuestionFlags().algorithms;
+  if (suitable.empty() || (is_named && suitable.size() < question.algorithms.size())) {
+    refuse(fmt::format("{} does not support all of {} ranks, expected {}",
+                       question.left_out.back()->full_name, fmt::join(sizes, ", "),
+                       question.left_out.back()->supported));
+  }
+  question.algorithms = std::move(suitable);
 }
 
 Setup set_up(const SimulateFlags& flags, const Rules& rules) {
@@ -44,11 +73,10 @@ Setup set_up(const SimulateFlags& flags, const Rules& rules) {
   setup.conditions = understand(flags.conditions, setup.cluster.ranks);
   setup.conditions.limit_seconds = flags.timeout_seconds;
   auto& groups = setup.conditions.groups;
-  const int ranks =
-      groups.empty() ? setup.cluster.ranks : static_cast<int>(groups.front().members.size());
+  const int ranks = group_sizes(groups, setup.cluster.ranks).front();
   setup.question = ask(flags.question, ranks, rules);
-  check_groups(flags, setup.conditions, setup.question);
-  const auto& members = groups.empty() ? setup.question.members : groups.front().members;
+  fit_to_groups(flags, setup.conditions, setup.question);
+  const auto& members = groups.empty() ? setup.question.members : largest_group(groups).members;
   setup.shape = among(setup.cluster.shape, members);
   if (!members.empty() && groups.empty()) groups.push_back({"of the members", members});
   return setup;
@@ -72,7 +100,8 @@ bool simulate(const SimulateFlags& flags, Output& output) {
   const Setup setup = set_up(flags, rules);
   const Question& question = setup.question;
   const Cluster& cluster = setup.cluster;
-  const RowMaker maker(setup.shape, question.ranks);
+  const bool shares_links = cluster.options.model != NetworkModel::exact;
+  const RowMaker maker(setup.shape, question.ranks, shares_links);
   const CostProfile profile =
       question.automatic ? cost_profile(setup.shape, question.ranks) : CostProfile{};
   check_apart(flags.trace, flags.cluster.topology);

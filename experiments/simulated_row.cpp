@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tutti {
 namespace {
@@ -73,7 +74,8 @@ Json why_json(const Why& why, const BoundTerms& bound, const Shape& shape) {
       {"bound_us",
        {{"latency", bound.latency_seconds * 1e6},
         {"bandwidth", bound.bandwidth_seconds * 1e6},
-        {"reduction", bound.reduction_seconds * 1e6}}},
+        {"reduction", bound.reduction_seconds * 1e6},
+        {"cut", bound.cut_seconds * 1e6}}},
       {"times_bound", bound.seconds() > 0.0 ? Json(ratio_to(bound, why.seconds)) : Json(nullptr)},
       {"path_us",
        {{"latency", time.latency_seconds * 1e6},
@@ -161,11 +163,11 @@ void add_why(std::vector<std::string>& lines, const Why& why, const BoundTerms& 
   }
   lines.push_back(fmt::format(
       "{}: {:.2f} us, {} the bound of {:.2f} us (latency {:.2f}, bandwidth {:.2f}, reduction "
-      "{:.2f})",
+      "{:.2f}, cut {:.2f})",
       time.limit(), why.seconds * 1e6,
       bound.seconds() > 0.0 ? fmt::format("{:.3g} x", ratio_to(bound, why.seconds)) : "beside",
       bound.seconds() * 1e6, bound.latency_seconds * 1e6, bound.bandwidth_seconds * 1e6,
-      bound.reduction_seconds * 1e6));
+      bound.reduction_seconds * 1e6, bound.cut_seconds * 1e6));
   lines.push_back(fmt::format(
       "time on the critical path: latency {:.2f} us, transfer {:.2f}, contention {:.2f}, "
       "reduction {:.2f}, overhead {:.2f}, late start {:.2f}",
@@ -196,13 +198,15 @@ const char* const extras_help =
                  meanwhile), class_bytes (a message counts once for each link))";
 
 double BoundTerms::seconds() const {
-  return std::max({latency_seconds, bandwidth_seconds, reduction_seconds});
+  return std::max({latency_seconds, bandwidth_seconds, reduction_seconds, cut_seconds});
 }
 
-RowMaker::RowMaker(const Shape& shape, int ranks)
+RowMaker::RowMaker(const Shape& shape, int ranks, bool shares_links)
     : ranks_(ranks),
       model_(cost_model(shape, ranks)),
-      slowest_bytes_per_second_(slowest_bandwidth(shape, ranks)) {}
+      slowest_bytes_per_second_(slowest_bandwidth(shape, ranks)),
+      widest_bytes_per_second_(widest_host_bytes_per_second(shape)),
+      cuts_(shares_links ? cuts_below_switches(shape, ranks) : std::vector<Cut>{}) {}
 
 Row RowMaker::row(const Job& job, const Trial& trial, const std::string& topology) const {
   Row row;
@@ -227,10 +231,16 @@ BoundTerms RowMaker::bound(const Job& job) const {
   const Problem problem = job.problem(ranks_);
   CostModel moves = model_, reduces = model_;
   moves.gamma_seconds_per_byte = 0.0;
+  // A host with several links may send over all of them at once.
+  if (std::isfinite(widest_bytes_per_second_)) {
+    moves.beta_seconds_per_byte =
+        std::min(moves.beta_seconds_per_byte, 1.0 / widest_bytes_per_second_);
+  }
   reduces.beta_seconds_per_byte = 0.0;
   return {.latency_seconds = lower_bound(collective, problem, model_).latency_seconds,
           .bandwidth_seconds = lower_bound(collective, problem, moves).bandwidth_seconds,
-          .reduction_seconds = lower_bound(collective, problem, reduces).bandwidth_seconds};
+          .reduction_seconds = lower_bound(collective, problem, reduces).bandwidth_seconds,
+          .cut_seconds = cut_seconds(cuts_, job, ranks_)};
 }
 
 Json extras_json(const Trial& trial, const ConditionFlags& flags, const BoundTerms& bound,

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "collectives/run.hpp"
+#include "experiments/choosing.hpp"
 #include "experiments/content_hash.hpp"
 #include "experiments/files.hpp"
 #include "experiments/output.hpp"
@@ -100,6 +103,18 @@ class Planner {
     if (flags.topologies.empty() && !axes_.contains("topology")) {
       fail("no topology: expected --topology FILE, which may come several times");
     }
+    only_once("bytes", !flags.part_counts.empty(), "--counts");
+    if (!flags.members.empty() && !flags.conditions.groups.empty()) {
+      fail("--groups: given beside --members, expected one of them");
+    }
+    QuestionFlags choosing;
+    choosing.rules = flags.rules;
+    choosing.algorithms = flags.algorithms;
+    if (axes_.contains("algo")) {
+      choosing.algorithms = fmt::format("{}", fmt::join(axes_.at("algo").values, ","));
+    }
+    names_all_ = choosing.algorithms == QuestionFlags().algorithms;
+    rules_ = load_rules(choosing);
   }
 
   Study plan() {
@@ -173,6 +188,7 @@ class Planner {
     site->conditions.limit_seconds = flags_.limit_seconds;
     take_groups(*site);
     check_runnable(*site);
+    site->topology_hash = topology_hash_of(*site);
     site->content = content_of(*site, cluster);
     study_.sites.push_back(std::move(site));
   }
@@ -210,18 +226,14 @@ class Planner {
   }
 
   void take_groups(Site& site) const {
-    const auto& groups = site.conditions.groups;
-    site.ranks =
-        groups.empty() ? site.cluster.ranks : static_cast<int>(groups.front().members.size());
-    for (const ContendingGroup& group : groups) {
-      const bool is_equal = static_cast<int>(group.members.size()) == site.ranks;
-      if (is_equal) continue;
-      fail(fmt::format("--groups {}: {} has {}, expected groups of one size ({})",
-                       flags_.conditions.groups, group.name,
-                       counted(static_cast<long long>(group.members.size()), "rank"), site.ranks));
-    }
-    site.shape =
-        among(site.cluster.shape, groups.empty() ? std::vector<int>{} : groups.front().members);
+    auto& groups = site.conditions.groups;
+    check_members(flags_.members, site.cluster.ranks);
+    if (!flags_.members.empty()) groups.push_back({"of the members", flags_.members});
+    site.sizes = group_sizes(groups, site.cluster.ranks);
+    site.ranks = site.sizes.front();
+    for (const int size : site.sizes) check_counts(flags_.part_counts, size);
+    site.shape = among(site.cluster.shape,
+                       groups.empty() ? std::vector<int>{} : largest_group(groups).members);
   }
 
   // Whatever the engine or the noise would refuse.
@@ -232,11 +244,17 @@ class Planner {
     make_simulated_world(site.cluster.engine, std::move(shape), site.cluster.ranks, options);
   }
 
+  static std::string topology_hash_of(const Site& site) {
+    ContentHash hash;
+    hash.add(site.cluster.shape);
+    if (is_readable(site.topology)) hash.add(read_file(site.topology));
+    return hash.text();
+  }
+
   std::string content_of(const Site& site, const ClusterFlags& cluster) const {
     ContentHash hash;
     hash.add(TUTTI_VERSION);
-    hash.add(site.cluster.shape);
-    if (is_readable(site.topology)) hash.add(read_file(site.topology));
+    hash.add(site.topology_hash);
     hash.add(cluster.model);
     hash.add(choose_engine(site.cluster.engine, site.cluster.shape, site.cluster.ranks,
                            site.cluster.options.model) == Engine::simgrid
@@ -251,6 +269,7 @@ class Planner {
       hash.add(std::to_string(conditions.seed));
     }
     hash.add(conditions.groups);
+    hash.add(fmt::format("{}", fmt::join(flags_.members, " ")));
     hash.add(static_cast<double>(conditions.repeat));
     hash.add(conditions.why ? "why" : "");
     return hash.text();
@@ -261,7 +280,7 @@ class Planner {
     const auto check_one = [&](const char* name, int value, auto uses) {
       if (value == 0 && !axes_.contains(name)) return;
       for (const Point& point : study_.points) {
-        if (point.job.choice || point.job.algorithm->*uses) return;
+        if (point.job.choice || std::invoke(uses, point.job.algorithm)) return;
       }
       fail(fmt::format("--{}{}: no algorithm of the study uses it",
                        axes_.contains(name) ? "vary " : "", name));
@@ -269,26 +288,47 @@ class Planner {
     check_one("segments", flags_.tuning.segments, &Algorithm::uses_segments);
     check_one("radix", flags_.tuning.radix, &Algorithm::uses_radix);
     check_one("group", flags_.tuning.group, &Algorithm::uses_group);
+    check_one("inner", flags_.levels.inner.empty() ? 0 : 1, &Algorithm::has_levels);
+    check_one("outer", flags_.levels.outer.empty() ? 0 : 1, &Algorithm::has_levels);
   }
 
   void add_points(Collective collective) {
     const std::vector<std::string> names =
         axes_.contains("algo") ? axes_.at("algo").values : split_names(flags_.algorithms);
-    const std::vector<const Algorithm*> algorithms = algorithms_named(collective, names);
-    const bool automatic = std::find(names.begin(), names.end(), "auto") != names.end();
+    const bool is_ruled =
+        names_all_ && std::any_of(rules_.begin(), rules_.end(),
+                                  [&](const Rule& rule) { return rule.collective == collective; });
+    const std::vector<const Algorithm*> algorithms =
+        is_ruled ? std::vector<const Algorithm*>{} : algorithms_named(collective, names);
+    const bool automatic = is_ruled || std::find(names.begin(), names.end(), "auto") != names.end();
+    check_parts(collective, automatic);
     std::vector<Axis> axes;
     for (const std::string_view name : job_names) {
       const auto found = axes_.find(std::string(name));
       if (found != axes_.end()) axes.push_back(found->second);
       if (found == axes_.end() && name == "bytes") axes.push_back(parse_axis(default_sizes));
-      // Without data, sizes make no difference.
-      if (name == "bytes" && collective == Collective::barrier) axes.back().values.resize(1);
+      // Without data, or with counts, sizes make no difference.
+      const bool is_fixed = collective == Collective::barrier || !flags_.part_counts.empty();
+      if (name == "bytes" && is_fixed) axes.back().values.resize(1);
     }
     const auto choices = combinations(axes);
     for (std::size_t site = 0; site < study_.sites.size(); ++site) {
       for (const auto& choice : choices) {
         add_jobs(collective, site, choice, algorithms, automatic);
       }
+    }
+  }
+
+  void check_parts(Collective collective, bool automatic) const {
+    if (flags_.part_counts.empty()) return;
+    if (!has_parts(collective)) {
+      fail(
+          fmt::format("--counts: {} does not divide its buffer, expected allgather, "
+                      "reduce_scatter, gather, scatter or alltoall",
+                      name_of(collective)));
+    }
+    if (automatic) {
+      fail("--counts: auto chooses among equal parts only; name algorithms with --algo");
     }
   }
 
@@ -321,7 +361,8 @@ class Planner {
     job.dtype = parse_dtype(flags_.dtype);
     job.op = parse_op(flags_.op);
     job.root = flags_.root;
-    job.tuning = flags_.tuning;
+    job.tuning = with_levels(flags_.tuning, collective, flags_.levels);
+    job.part_counts = flags_.part_counts;
     std::size_t bytes = 0;
     const auto whole = [](const NamedValue& value) {
       const std::size_t number = parse_size(value.value);
@@ -335,10 +376,15 @@ class Planner {
       if (value.name == "radix") job.tuning.radix = whole(value);
       if (value.name == "group") job.tuning.group = whole(value);
     }
-    check_supported(collective, job.dtype, job.op, job.root, site.ranks);
-    const bool is_alltoall = collective == Collective::alltoall;
-    const std::size_t unit = is_alltoall ? static_cast<std::size_t>(site.ranks) : 1;
+    std::size_t unit = 1;
+    for (const int size : site.sizes) {
+      check_supported(collective, job.dtype, job.op, job.root, size);
+      if (collective == Collective::alltoall) unit = std::lcm(unit, static_cast<std::size_t>(size));
+    }
     job.count = bytes / bytes_of(job.dtype) / unit * unit;
+    if (!job.part_counts.empty()) {
+      job.count = std::accumulate(job.part_counts.begin(), job.part_counts.end(), std::size_t{0});
+    }
     if (collective == Collective::barrier) job.count = 0;
     return job;
   }
@@ -352,8 +398,11 @@ class Planner {
       if (value.name != "bytes") point.varied.push_back(value);
     }
     if (automatic) {
+      if (site.sizes.size() > 1) {
+        fail("--groups: auto chooses for one size; name algorithms with --algo");
+      }
       point.job.choice =
-          choose(collective, job.problem(site.ranks), cost_profile(site.shape, site.ranks), {});
+          choose(collective, job.problem(site.ranks), cost_profile(site.shape, site.ranks), rules_);
       point.job.algorithm = point.job.choice->chosen.algorithm;
       point.job.tuning = point.job.choice->chosen.tuning;
       add(point);
@@ -366,12 +415,22 @@ class Planner {
       if (!algorithm->uses_segments) point.job.tuning.segments = 0;
       if (!algorithm->uses_radix) point.job.tuning.radix = 0;
       if (!algorithm->uses_group) point.job.tuning.group = 0;
-      if (algorithm->supports(point.job.problem(site.ranks))) {
+      if (!algorithm->has_levels()) point.job.tuning.inner = point.job.tuning.outer = nullptr;
+      if (is_supported(site, point.job)) {
         add(point);
       } else {
         ++left_out_[std::string(algorithm->full_name)];
       }
     }
+  }
+
+  // By each number of ranks that run it.
+  static bool is_supported(const Site& site, const Job& job) {
+    if (!job.part_counts.empty()) {
+      return supports_counts(*job.algorithm, job.part_counts, job.tuning);
+    }
+    return std::all_of(site.sizes.begin(), site.sizes.end(),
+                       [&](int size) { return job.algorithm->supports(job.problem(size)); });
   }
 
   void add(Point& point) {
@@ -389,6 +448,7 @@ class Planner {
     hash.add(redop_name(job.algorithm->collective, job.op));
     hash.add(fmt::format("{} {} {} {}", job.root, job.tuning.segments, job.tuning.radix,
                          job.tuning.group));
+    hash.add(fmt::format("{}", fmt::join(job.part_counts, " ")));
     for (const Algorithm* level : {job.tuning.inner, job.tuning.outer}) {
       hash.add(level == nullptr ? "" : level->full_name);
     }
@@ -413,6 +473,8 @@ class Planner {
   }
 
   const StudyFlags& flags_;
+  Rules rules_;
+  bool names_all_ = false;  // Whether no algorithms are named.
   std::map<std::string, Axis> axes_;
   std::vector<std::string> order_;  // Keys of the axes, as typed.
   std::map<std::string, int> left_out_;

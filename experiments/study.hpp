@@ -25,6 +25,10 @@ struct StudyFlags {
   std::string op = "sum";
   int root = 0;
   Tuning tuning;
+  LevelNames levels;
+  std::string rules;                     ///< See QuestionFlags.
+  std::vector<int> members;              ///< The ranks that take part; none: all.
+  std::vector<std::size_t> part_counts;  ///< Elements of each rank's part, instead of sizes.
   ConditionFlags conditions;
   double limit_seconds = no_deadline;  ///< Of simulated time, for each run.
 };
@@ -42,9 +46,11 @@ struct Site {
   std::vector<NamedValue> varied;  ///< What of it varies, but for ranks.
   Cluster cluster;
   Conditions conditions;
-  int ranks = 1;        ///< In each collective: all, or those of a group.
-  Shape shape;          ///< With the ranks of a collective.
-  std::string content;  ///< A hash of all that the times depend on, but for the job.
+  int ranks = 1;              ///< In each collective: all, or those of the largest group.
+  std::vector<int> sizes;     ///< Different numbers of ranks in a collective, the largest first.
+  Shape shape;                ///< With the ranks of the largest.
+  std::string topology_hash;  ///< Of the shape as changed, and of its file.
+  std::string content;        ///< A hash of all that the times depend on, but for the job.
 
   /// Of its topology, for tables: "ring.yaml".
   std::string file_name() const;

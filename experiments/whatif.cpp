@@ -64,6 +64,18 @@ Json varied_json(const Site& site, const Point& point) {
   return json;
 }
 
+// A row for CSV: objects in columns of their own, lists as JSON.
+void flatten(const Json& json, const std::string& prefix, Json& flat) {
+  for (const auto& [name, value] : json.items()) {
+    const std::string column = prefix + (prefix.empty() && name == "varied" ? "vary" : name);
+    if (value.is_object()) {
+      flatten(value, column + ".", flat);
+    } else {
+      flat[column] = value.is_array() ? Json(value.dump()) : value;
+    }
+  }
+}
+
 // What tells the point from others of its size, ranks and algorithm: "ring.yaml, model=exact".
 std::string variant_of(const Site& site, const Point& point, bool names_topology) {
   std::vector<std::string> parts;
@@ -200,13 +212,20 @@ class WhatIf {
     const Site& site = site_of(point);
     try {
       // Points of one site follow each other.
-      if (!maker_ || maker_site_ != point.site) maker_.emplace(site.shape, site.ranks);
+      if (!maker_ || maker_site_ != point.site) {
+        maker_.emplace(site.shape, site.ranks, site.cluster.options.model != NetworkModel::exact);
+      }
       maker_site_ = point.site;
       const Trial trial =
           run_trial(site.cluster, site.cluster.engine, point.job, site.conditions, TraceFile(""));
       Json json = {{"key", point.key}};
       json.update(to_json(maker_->row(point.job, trial, site.cluster.shape.name), Source::engine));
       json["topology_file"] = site.topology;
+      json["topology_hash"] = site.topology_hash;
+      json["seed"] = flags_.study.conditions.seed;
+      json["repetitions"] = flags_.study.conditions.repetitions;
+      if (!flags_.study.members.empty()) json["members"] = flags_.study.members;
+      if (!flags_.study.part_counts.empty()) json["counts"] = flags_.study.part_counts;
       json["varied"] = varied_json(site, point);
       if (point.job.choice) json["chosen"] = point.job.algorithm->name;
       json.update(extras_json(trial, flags_.study.conditions, maker_->bound(point.job),
@@ -271,32 +290,24 @@ class WhatIf {
   }
 
   void print_csv() const {
-    Json names;  // Of all columns, from a point that did not fail.
+    std::vector<Json> rows;
+    Json empty = Json::object();  // All columns of all rows.
+    const auto add_columns = [&empty](const Json& row) {
+      for (const auto& [name, value] : row.items()) empty[name] = nullptr;
+    };
     for (const Point& point : study_.points) {
-      if (!names.is_null()) break;
-      if (store_->has_result(point.key)) names = *row_of(point);
+      rows.push_back(Json::object());
+      flatten(*row_of(point), "", rows.back());
+      // Those of results first, where there is one.
+      if (!rows.back().contains("error")) add_columns(rows.back());
     }
-    if (names.is_null()) return;
-    bool is_first = true;
-    for (const Point& point : study_.points) {
-      const Json row = *row_of(point);
-      Json flat = Json::object();
-      for (const auto& [name, value] : names.items()) {
-        if (!value.is_structured()) flat[name] = row.value(name, Json(nullptr));
-      }
-      for (const auto& [name, value] : row["varied"].items()) flat["vary." + name] = value;
-      if (names.contains("awaited")) {
-        const Json awaited = row.value("awaited", Json::object());
-        flat["awaited_kind"] = awaited.value("kind", Json(nullptr));
-        flat["awaited_name"] = awaited.value("name", Json(nullptr));
-      }
-      if (names.contains("why")) {
-        flat["limit"] = row.value("why", Json::object()).value("limit", Json(nullptr));
-      }
-      flat["error"] = row.value("error", Json(nullptr));
-      if (is_first) output_.line(csv_header(flat));
-      is_first = false;
-      output_.line(csv_line(flat));
+    for (const Json& row : rows) add_columns(row);
+    empty["error"] = nullptr;
+    output_.line(csv_header(empty));
+    for (const Json& row : rows) {
+      Json whole = empty;
+      whole.update(row);
+      output_.line(csv_line(whole));
     }
   }
 

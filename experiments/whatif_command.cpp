@@ -38,8 +38,9 @@ this build has no MPI, are gathered by the same command alone or under mpirun.)"
 
 constexpr auto rows_of_whatif_help =
     R"(Rows (--format json or csv; the lines of FILE) have the keys of tutti simulate --json, and
-key, topology_file, varied (an object, in CSV columns vary.KEY), chosen (by auto) and, of a point
-that failed, error.)";
+key, topology_file, topology_hash, seed, repetitions, varied, members and counts (where given),
+chosen (by auto) and, of a point that failed, error. CSV holds the same: objects as columns such as
+vary.KEY and why.limit, lists as JSON.)";
 
 constexpr auto examples = R"(
 Examples:
@@ -80,12 +81,9 @@ Command add_whatif(CLI::App& app) {
   app.add_option("--op", study.op, "Reduction: sum, product, min, max, average")
       ->capture_default_str();
   app.add_option("-r,--root", study.root, "Root of a rooted collective")->capture_default_str();
-  const CLI::Range tunings(0, 1'000'000);
-  app.add_option("--segments", study.tuning.segments, "Pieces of pipelined algorithms")
-      ->check(tunings);
-  app.add_option("--radix", study.tuning.radix, "Fan-out of k-nomial algorithms")->check(tunings);
-  app.add_option("--group", study.tuning.group, "Ranks of an inner group of hierarchical ones")
-      ->check(tunings);
+  add_tuning(app, study.tuning, study.levels);
+  add_parts(app, study.members, study.part_counts);
+  app.add_option("--rules", study.rules, "A CSV file that pins what auto takes");
   add_cluster_changes(app, study.cluster);
   add_conditions(app, study.conditions);
   app.add_option("--timeout", *timeout_milliseconds,

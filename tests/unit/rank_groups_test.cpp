@@ -40,5 +40,12 @@ TEST(RankGroups, ThatCannotBeAreErrors) {
   EXPECT_THAT(error_of("99999999999"), HasSubstr("is no range of ranks"));
 }
 
+TEST(RankGroups, MayBeOfDifferentSizes) {
+  const auto groups = parse_groups("0+1,2-5,6", 8);
+  EXPECT_EQ(largest_group(groups).name, "2-5");
+  EXPECT_THAT(group_sizes(groups, 8), ElementsAre(4, 2, 1));
+  EXPECT_THAT(group_sizes({}, 8), ElementsAre(8));
+}
+
 }  // namespace
 }  // namespace tutti

@@ -82,6 +82,31 @@ TEST(SimulateCommand, NoAlgorithmBeatsTheLowerBound) {
   }
 }
 
+TEST(SimulateCommand, NoAlgorithmBeatsTheCutBelowASwitch) {
+  // Four hosts below a leaf share two uplinks, which an alltoall fills.
+  const std::string cluster =
+      " --set leaves=4 --set spines=1 --set hosts_per_leaf=4 --topology "
+      "topologies/leaf_spine_100g.yaml --sizes 4K,16M -r 5 --json";
+  bool is_tight = false;
+  for (const char* collective : {"allreduce", "broadcast", "allgather", "reduce_scatter", "reduce",
+                                 "gather", "scatter", "alltoall"}) {
+    for (const char* more :
+         {" --ranks 16", " --ranks 7", " --set placement=random --engine replay"}) {
+      const CommandResult result =
+          run_tutti(std::string("simulate ") + collective + cluster + more);
+      ASSERT_EQ(result.exit_code, 0) << result.errors;
+      std::istringstream lines(result.output);
+      for (std::string line; std::getline(lines, line);) {
+        const auto row = nlohmann::json::parse(line);
+        const double time = row["time_us"], bound = row["lower_bound_us"];
+        EXPECT_GE(time * (1 + 1e-6), bound) << line;
+        is_tight = is_tight || time < 1.1 * bound;
+      }
+    }
+  }
+  EXPECT_TRUE(is_tight);
+}
+
 TEST(SimulateCommand, CheckingMovesRealDataInTheSameTime) {
   const auto ghosts = simulated_row("allreduce --algo ring --sizes 100K --ranks 5");
   const auto checked = simulated_row("allreduce --algo ring --sizes 100K --ranks 5 -c 1");

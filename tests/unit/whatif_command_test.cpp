@@ -165,6 +165,30 @@ TEST_F(WhatifCommand, CsvHasAColumnForWhatVaries) {
   EXPECT_THAT(result.output, AllOf(HasSubstr(",vary.latency,error\n"), HasSubstr(",\"1us\",\n")));
 }
 
+TEST_F(WhatifCommand, TakesWhatSimulateTakes) {
+  for (const char* flags :
+       {"allreduce --algo hierarchical --group 2 --inner direct --outer ring --members 3,1,2,0",
+        "allgather --algo ring --members 3,1,2 --counts 300,0,500",
+        "allreduce --algo ring,tree --groups 0-4,5-6 --repeat 3"}) {
+    const std::string common = std::string(flags) + " --topology topologies/star.yaml --json ";
+    const std::string size = common.find("--counts") == std::string::npos ? "1M" : "";
+    const CommandResult points =
+        run_tutti("whatif " + common + (size.empty() ? "" : "--vary bytes=" + size));
+    const CommandResult single =
+        run_tutti("simulate " + common + (size.empty() ? "" : "--sizes " + size));
+    ASSERT_EQ(points.exit_code, 0) << points.errors;
+    ASSERT_EQ(single.exit_code, 0) << single.errors;
+    std::istringstream rows(points.output), expected_rows(single.output);
+    for (std::string line, expected; std::getline(expected_rows, expected);) {
+      ASSERT_TRUE(std::getline(rows, line)) << flags;
+      const auto row = nlohmann::json::parse(line);
+      EXPECT_EQ(row["time_us"], nlohmann::json::parse(expected)["time_us"]) << flags;
+      EXPECT_EQ(row["repetitions"], 1);
+      EXPECT_EQ(row["topology_hash"].get<std::string>().size(), 16u);
+    }
+  }
+}
+
 TEST_F(WhatifCommand, WhatCouldNotRunIsAUsageErrorBeforeAnythingRuns) {
   for (const char* arguments :
        {"--vary ranks=0,4", "--vary ranks=4,16", "--vary links.sipne.bandwidth=50%",
