@@ -39,6 +39,9 @@ class Agreement {
   /// True where the call has only one other participant: its message proves that it is in it.
   bool is_pair() const { return groups_[current_].others.size() == 1; }
 
+  /// That message has come; look() need not look for the other any more.
+  void confirm_pair();
+
  private:
   struct Other {
     int rank = 0;
@@ -53,6 +56,7 @@ class Agreement {
   };
 
   std::size_t index_of(const RankGroup* group);
+  std::uint64_t last_agreed(const Membership& membership) const;
   std::int16_t age_of(Other& other);
   Error mismatch(const Progress& progress);
 

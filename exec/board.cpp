@@ -34,6 +34,28 @@ T* construct(std::byte* memory, std::size_t count) {
 
 }  // namespace
 
+LargeTraffic& LargeTraffic::operator+=(const LargeTraffic& other) {
+  arena_bytes += other.arena_bytes;
+  memory_bytes += other.memory_bytes;
+  queue_bytes += other.queue_bytes;
+  return *this;
+}
+
+std::string LargeTraffic::describe() const {
+  const double all = static_cast<double>(arena_bytes + memory_bytes + queue_bytes);
+  std::string text;
+  const auto add = [&](const char* name, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    if (!text.empty()) text += ", ";
+    const double share = 100.0 * static_cast<double>(bytes) / all;
+    text += share == 100.0 ? name : fmt::format("{} {:.1f} %", name, share);
+  };
+  add("arena", arena_bytes);
+  add("process_vm_readv", memory_bytes);
+  add("queue", queue_bytes);
+  return text;
+}
+
 // Groups lie behind the place that their hash names, in the order in which they came.
 LaneRecord::Place LaneRecord::find(std::uint64_t group) const {
   if (group == 0) return {&world_calls};
@@ -74,6 +96,14 @@ Board::Board(int size, int lanes)
   ranks_ = construct<RankRecord>(memory + line_bytes, layout.rank_count);
   lane_records_ = construct<LaneRecord>(memory + layout.lanes_begin, layout.lane_count);
   queues_ = construct<Queue>(memory + layout.queues_begin, layout.queue_count);
+}
+
+LargeTraffic Board::large_traffic() const {
+  std::array<std::uint64_t, 3> sums{};
+  for (int i = 0; i < size_ * lanes_; ++i) {
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += lane_records_[i].large_bytes[k];
+  }
+  return {sums[0], sums[1], sums[2]};
 }
 
 std::string Board::describe_first_failure() const {

@@ -45,11 +45,24 @@ struct Waiting {
 
 /// The last calls that one rank has made in one group of ranks, for the others to compare.
 struct alignas(line_bytes) GroupCalls {
-  static constexpr std::uint64_t kept = 7;  ///< With the group one cache line.
+  static constexpr std::uint64_t kept = 15;  ///< With the group line_bytes.
 
   std::atomic<std::uint64_t> group{0};  ///< Its hash; 0: free, or the world.
   /// By the number of the call within the group; see Agreement.
   std::array<std::atomic<std::uint64_t>, kept> tokens{};
+};
+
+/// Bytes sent in messages of more than a slot's payload, by the way that they took.
+struct LargeTraffic {
+  std::uint64_t arena_bytes = 0;   ///< Read in memory that all ranks share.
+  std::uint64_t memory_bytes = 0;  ///< Read in the sender's own memory; see read_memory().
+  std::uint64_t queue_bytes = 0;   ///< Copied into a queue and out of it.
+
+  LargeTraffic& operator+=(const LargeTraffic& other);
+
+  /// "arena", "process_vm_readv" or "queue", with the shares where there are several; "" where
+  /// nothing was sent.
+  std::string describe() const;
 };
 
 /// One lane of one rank; written by it, but for the bell and `is_awaited`.
@@ -63,6 +76,11 @@ struct LaneRecord {
   /// The peer that the current wait needs, if it is a long one; a failed one needs it for ever.
   std::atomic<std::int32_t> needed{-1};
   std::atomic<bool> is_awaited{false};  ///< Some rank sleeps until this one makes a call.
+  /// Once `pid` is not 0, the process, and where the probe_word that others may try to read is in
+  /// its memory.
+  std::atomic<pid_t> pid{0};
+  std::atomic<const std::byte*> probe{nullptr};
+  std::array<std::atomic<std::uint64_t>, 3> large_bytes{};  ///< As LargeTraffic.
   alignas(line_bytes) Doorbell bell;
 
   /// Where the calls in the group of hash `group` (0: the world) are, if they are already.
@@ -113,6 +131,9 @@ class Board {
 
   /// The rank that failed first, whose record is complete, or -1.
   int first_failed() const { return header_->first_failed.load(); }
+
+  /// Of all ranks and lanes so far.
+  LargeTraffic large_traffic() const;
 
   /// For example "rank 2 was killed by signal 9 (Killed)". Only after first_failed() >= 0.
   std::string describe_first_failure() const;

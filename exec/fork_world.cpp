@@ -1,11 +1,13 @@
 #include "exec/fork_world.hpp"
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "exec/board.hpp"
 #include "exec/launcher.hpp"
+#include "exec/process_memory.hpp"
 #include "exec/rank_process.hpp"
 #include "exec/shm_channel.hpp"
 #include "exec/tcp_local.hpp"
@@ -99,17 +101,20 @@ void ForkWorld::run(const Program& program) {
   if (options_.wire == Wire::tcp) return run_tcp(program);
   const Board board(size(), lanes());
   const ShmChannel::Settings settings{options_.timeout_seconds, patience_for(size()),
-                                      options_.checks_calls};
+                                      options_.checks_calls, options_.reads_memory};
   Launcher launcher(board);
+  const pid_t launcher_pid = getpid();
   launcher.start([&](int rank) {
     const ChannelMaker make_channel = [&](int lane) {
       return std::make_unique<ShmChannel>(rank, lane, board, arena_, settings);
     };
+    permit_reads(launcher_pid);
     if (options_.pins && size() <= available_cores()) pin_to_core(rank);
     return run_rank(rank, board, make_channel, options_.seed, program);
   });
   finish(board, launcher);
   check_all_received(board);
+  large_traffic_ = board.large_traffic();
 }
 
 void ForkWorld::run_tcp(const Program& program) {

@@ -5,17 +5,17 @@
 #include <string>
 
 #include "collectives/world.hpp"
+#include "exec/board.hpp"
 #include "exec/cores.hpp"
 #include "process/shared_memory.hpp"
 
 namespace tutti {
 
-class Board;
 class Launcher;
 
 /// What carries the messages between forked ranks.
 enum class Wire : std::uint8_t {
-  shm,  ///< Queues in shared memory, or the sender's memory where it is allocate()d.
+  shm,  ///< Queues in shared memory, or the sender's memory where that can be read.
   tcp,  ///< Connections on this host.
 };
 
@@ -28,6 +28,9 @@ struct ForkOptions {
   /// have made it, with the same arguments. Without it, as over tcp, only ranks that talk to each
   /// other compare their calls.
   bool checks_calls = true;
+  /// Of shm: whether large messages from memory that was not allocate()d are read there, with
+  /// process_vm_readv, where the kernel permits that, or always pass through the queue.
+  bool reads_memory = true;
   /// Whether each rank stays on a core of its own, where there are enough. Two busy ranks that the
   /// kernel puts on the same core take turns.
   bool pins = false;
@@ -56,12 +59,16 @@ class ForkWorld final : public World {
   std::byte* allocate(std::size_t bytes) override;
   void run(const Program& program) override;
 
+  /// Of shm: what has gone which way in the last run that did not fail.
+  const LargeTraffic& large_traffic() const { return large_traffic_; }
+
  private:
   void finish(const Board& board, Launcher& launcher);
   void run_tcp(const Program& program);
 
   ForkOptions options_;
   SharedArena arena_;
+  LargeTraffic large_traffic_;
 };
 
 }  // namespace tutti

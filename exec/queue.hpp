@@ -15,6 +15,16 @@ namespace tutti {
 /// Processors fetch cache lines in pairs; what different ranks write lies this far apart.
 inline constexpr std::size_t line_bytes = 128;
 
+/// Fetches the cache line of `memory`, which another processor has read, ahead of a write.
+inline void prefetch_for_writing(const void* memory) {
+#if defined(__x86_64__)
+  // The builtin would only fetch it for reading, unless compiled for newer processors.
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(memory)));
+#else
+  __builtin_prefetch(memory, 1);
+#endif
+}
+
 /// One message or one segment of one. Only the first segment's envelope counts.
 struct Slot {
   static constexpr std::size_t capacity_bytes = 8192;
@@ -24,7 +34,7 @@ struct Slot {
   /// rest, and a small message, on the same cache line.
   std::uint64_t number;
   Envelope envelope;
-  /// Where the whole block lies in memory that both processes see, or null: in the slot.
+  /// Where the whole block lies in the producer's memory, or null: in the slot.
   const std::byte* address = nullptr;
   std::uint64_t payload_bytes = 0;
   std::array<std::byte, inline_bytes> small;
@@ -54,6 +64,8 @@ class Queue {
   /// stays shared in all caches as long as nobody sleeps.
   alignas(line_bytes) std::atomic<bool> consumer_sleeps{false};
   std::atomic<bool> producer_sleeps{false};
+  /// Set once, when the consumer has found out whether it may read the producer's memory.
+  std::atomic<bool> reads_memory{false};
 
   /// Where slot `number`, counted since the beginning, lies.
   Slot& slot(std::uint64_t number) {
@@ -71,7 +83,7 @@ class Queue {
     const std::uint64_t used = std::min<std::uint64_t>(tail, capacity);
     for (std::uint64_t i = 0; i < used; ++i) number_in(slot(i)).store(0);
     head = tail = 0;
-    consumer_sleeps = producer_sleeps = false;
+    consumer_sleeps = producer_sleeps = reads_memory = false;
   }
 
  private:
@@ -98,6 +110,7 @@ class Producer {
     Slot& slot = queue_->slot(tail_);
     queue_->tail.store(++tail_, std::memory_order_release);
     Queue::number_in(slot).store(tail_);
+    prefetch_for_writing(&queue_->slot(tail_));
   }
 
   std::uint64_t published() const { return tail_; }
@@ -127,14 +140,30 @@ class Consumer {
     return Queue::number_in(slot).load() == head_ + 1 ? &slot : nullptr;
   }
 
-  /// Releases front() to the producer.
-  void pop() { queue_->head.store(++head_); }
+  /// Releases front() to the producer; at once, or together with the next ones: each time a
+  /// producer that runs ahead fetches a cache line. A slot that the producer waits for is released
+  /// at once.
+  void pop() {
+    ++head_;
+    release();
+  }
+  void pop_later() {
+    if (++head_ - released_ >= Queue::capacity / 2) release();
+  }
+
+  /// Releases all that were popped; returns whether there were any.
+  bool release() {
+    if (released_ == head_) return false;
+    queue_->head.store(released_ = head_);
+    return true;
+  }
 
   Queue& queue() const { return *queue_; }
 
  private:
   Queue* queue_;
   std::uint64_t head_;
+  std::uint64_t released_ = head_;
 };
 
 }  // namespace tutti

@@ -22,11 +22,11 @@ class Seqlock {
   void store(const T& value) {
     std::array<std::uint64_t, words> copy{};
     std::memcpy(copy.data(), &value, sizeof(T));
-    const std::uint64_t version = version_.load(std::memory_order_relaxed);
-    version_.store(version + 1, std::memory_order_relaxed);
-    for (std::size_t i = 0; i < words; ++i) words_[i].store(copy[i], std::memory_order_release);
-    version_.store(version + 2, std::memory_order_release);
+    store_words(copy);
   }
+
+  /// Changes the first eight bytes of the value only.
+  void store_front(std::uint64_t front) { store_words(std::array{front}); }
 
   /// A value once stored, or T{} where a writer is in the middle of it for long (it may have been
   /// killed there).
@@ -44,6 +44,14 @@ class Seqlock {
   }
 
  private:
+  template <std::size_t Count>
+  void store_words(const std::array<std::uint64_t, Count>& copy) {
+    const std::uint64_t version = version_.load(std::memory_order_relaxed);
+    version_.store(version + 1, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < Count; ++i) words_[i].store(copy[i], std::memory_order_release);
+    version_.store(version + 2, std::memory_order_release);
+  }
+
   static constexpr std::size_t words = (sizeof(T) + 7) / 8;
 
   std::atomic<std::uint64_t> version_{0};

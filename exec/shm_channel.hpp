@@ -28,19 +28,26 @@ struct Patience {
 Patience patience_for(int ranks);
 
 /// Blocks of up to Slot::capacity_bytes are copied into the queue by isend, if it has room. Larger
-/// ones in memory of `arena` are read in place by the receiver, and others flow through the queue
-/// in segments. The reduction is done by the receiver, straight out of the queue or the sender's
-/// memory.
+/// ones in memory of `arena` are read in place by the receiver; so are those in other memory from
+/// least_read_bytes on, with process_vm_readv, as soon as the receiver knows that the kernel
+/// permits it; all others flow through the queue in segments. The reduction is done by the
+/// receiver, straight out of the queue or the sender's memory.
 class ShmChannel final : public RealChannel {
  public:
   struct Settings {
     double timeout_seconds = 30.0;  ///< Of each wait; set_deadline() may shorten it.
     Patience patience;
     bool checks_calls = true;  ///< Whether nothing is written before all are in the same call.
+    bool reads_memory = true;  ///< Whether this rank tries process_vm_readv.
   };
+
+  /// Below this the way through the queue is as fast.
+  static constexpr std::size_t least_read_bytes = 262144;
 
   /// `board` and `arena` must outlive it.
   ShmChannel(int rank, int lane, const Board& board, const SharedArena& arena, Settings settings);
+
+  ~ShmChannel() override { return_room(); }
 
   void set_deadline(double seconds) override { deadline_seconds_ = seconds; }
   std::int64_t open_requests() const override { return death_ ? 0 : open_requests_; }
@@ -77,6 +84,7 @@ class ShmChannel final : public RealChannel {
     std::uint64_t sends_posted = 0, sends_done = 0;
     std::uint64_t receives_posted = 0, receives_done = 0;
     bool is_active = false;  // Listed in active_.
+    bool is_probed = false;  // Whether it is known if the peer's memory can be read.
   };
 
   // A request's id, taken apart; or what `peer` must do before this rank may write.
@@ -98,6 +106,8 @@ class ShmChannel final : public RealChannel {
   };
 
   Link& begin(int peer);
+  void activate(int peer, Link& link);
+  void record_call();
   bool may_write(const Incoming& in, const Envelope& envelope);
   bool look_for_agreement();
   void wait_for_entries();
@@ -107,7 +117,12 @@ class ShmChannel final : public RealChannel {
   void advance();
   void advance_sends(int peer, Link& link);
   bool publish(Link& link, Outgoing& out);
+  bool publish_small(Link& link, Block block);
+  void return_room();
   void advance_receives(int peer, Link& link);
+  void probe_memory(int peer, Link& link);
+  bool take_memory(int peer, Incoming& in, const Slot& slot);
+  void choose_way(const Link& link, Outgoing& out);
   void check_first_segment(int peer, const Incoming& in, const Envelope& envelope) const;
   bool can_advance();
   bool is_held(Link& link);
@@ -136,9 +151,11 @@ class ShmChannel final : public RealChannel {
   double deadline_seconds_ = no_deadline;
   LaneRecord& own_;
   Agreement agreement_;
+  std::uint64_t recorded_signature_ = 0;  // Of the call in own_.
   std::vector<Link> links_;
   std::vector<int> active_;  // Peers with open requests.
-  std::uint64_t posted_ = 0, waited_ = 0;
+  const std::uint64_t probe_word_;
+  std::vector<std::byte> chunk_;  // Of a peer's memory, to be reduced.
   std::uint64_t episode_ = 0;
   std::int64_t open_requests_ = 0;
   std::optional<Error> death_;

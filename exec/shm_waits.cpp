@@ -1,6 +1,7 @@
 // The waits of a ShmChannel: for messages, for ranks that have not made a call yet; how they sleep
 // and how they fail.
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "exec/shm_channel.hpp"
@@ -17,7 +18,7 @@ constexpr double piece_seconds = 0.1;
 
 void ShmChannel::on_call() {
   if (death_) return;
-  own_.call.store(record_of(progress()));
+  record_call();
   if (!settings_.checks_calls) return;
   set_agreed(false);
   agreement_.begin(progress());
@@ -26,6 +27,17 @@ void ShmChannel::on_call() {
   if (own_.is_awaited.load() && own_.is_awaited.exchange(false)) {
     for (int peer = 0; peer < size(); ++peer) board_.lane(peer, lane_).bell.ring();
   }
+}
+
+// Most programs make the same call again and again.
+void ShmChannel::record_call() {
+  static_assert(offsetof(CallRecord, sequence) == 0 && sizeof(CallRecord::sequence) == 8);
+  if (progress().signature == recorded_signature_) {
+    own_.call.store_front(progress().sequence);
+    return;
+  }
+  own_.call.store(record_of(progress()));
+  recorded_signature_ = progress().signature;
 }
 
 void ShmChannel::await_agreement() {
@@ -54,6 +66,7 @@ bool ShmChannel::may_write(const Incoming& in, const Envelope& envelope) {
   if (!in.is_in_call) return true;
   if (envelope.signature != progress().signature) return true;
   if (!agreement_.is_pair()) return look_for_agreement();
+  agreement_.confirm_pair();
   set_agreed(true);
   return true;
 }
@@ -103,6 +116,7 @@ void ShmChannel::wait_for(const Awaited& awaited) {
 }
 
 void ShmChannel::sleep(const Awaited& blocker, double until_seconds) {
+  return_room();
   own_.bell.arm();
   mark_asleep(blocker, true);
   if (!sees_reason_to_wake(blocker)) {

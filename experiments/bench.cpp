@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "exec/cores.hpp"
+#include "exec/fork_world.hpp"
 #include "experiments/choosing.hpp"
 #include "experiments/transport.hpp"
 #include "experiments/tune.hpp"
@@ -36,6 +37,24 @@ std::vector<std::string> describe(const WaitReport& report) {
                                     "directly or through each other",
                                     report.straggler));
   return lines;
+}
+
+// Which way the large messages of the last run went, where `world` can tell.
+LargeTraffic large_traffic_of(const World& world) {
+  const auto* const forked = dynamic_cast<const ForkWorld*>(&world);
+  return forked == nullptr ? LargeTraffic{} : forked->large_traffic();
+}
+
+Json path_json(const LargeTraffic& traffic) {
+  const std::string path = traffic.describe();
+  return {{"path", path.empty() ? Json(nullptr) : Json(path)}};
+}
+
+// A line for the end of a table.
+std::string describe(const LargeTraffic& traffic) {
+  const std::string path = traffic.describe();
+  if (path.empty()) return "";
+  return fmt::format("path of messages above {} bytes: {}", Slot::capacity_bytes, path);
 }
 
 // Of each candidate of auto, in each round of the measurement.
@@ -95,6 +114,7 @@ bool bench(const BenchFlags& flags, Output& output) {
   }
   const bool checks = flags.check && question.has_results();
   StatusLine status;
+  LargeTraffic all_large_traffic;
   for (const std::size_t count : question.counts) {
     // Processes that have joined go on together.
     if (output.is_closed() && !flags.check && !trace.is_open() && joined() == nullptr) break;
@@ -102,6 +122,8 @@ bool bench(const BenchFlags& flags, Output& output) {
     std::vector<Job> jobs = jobs_of(question, count, profile, rules);
     if (tuner) tune(jobs.front(), *tuner);
     const std::vector<Timing> timings = meter.time(jobs);
+    const LargeTraffic large_traffic = large_traffic_of(*all);
+    all_large_traffic += large_traffic;
     std::vector<std::size_t> wrong;
     if (checks) wrong = meter.count_wrong(jobs);
     status.clear();
@@ -115,9 +137,10 @@ bool bench(const BenchFlags& flags, Output& output) {
       row.add_note(note);
       row.add_note(question.describe_parts());
       row.add_note(describe(jobs[k].accumulate));
-      rows.write(row);
+      rows.write(row, path_json(large_traffic));
     }
   }
+  rows.comment(describe(all_large_traffic));
   if (flags.stragglers) {
     for (const std::string& line : describe(meter.waits())) rows.comment(line);
   }

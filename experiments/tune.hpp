@@ -17,10 +17,10 @@ inline constexpr const char* measured_origin = "measurement";
 using TimeCandidates = std::function<std::vector<double>(std::span<const Candidate>)>;
 
 /// Makes the fastest of choice.candidates the chosen one, with measured_origin. Times all of them,
-/// then again those that were at most 1.5 times slower than the first, but at most half of them,
-/// until one is left: so the close ones are timed most, and each counts by the least of its times,
-/// which is what least depends on what else the machine does. A choice that followed a rule is left
-/// alone. Cost: some log2 of the candidates' number times as long as all of them take.
+/// then again those that were at most 1.5 times slower than the first, by the least of their times,
+/// but at most half of them, until four are left. Those are timed five times more, and the least
+/// median wins. So the close ones are timed most, in turns with each other. A choice that followed
+/// a rule is left alone. Cost: the candidates' number, twice, and five times four of them.
 void tune(Choice& choice, const TimeCandidates& time);
 
 /// The same for the choice of a job, which it then follows; times are medians of `meter`, which

@@ -56,6 +56,22 @@ TEST(Queue, ASlotIsConsumedWhenItIsPoppedAndNotBefore) {
   EXPECT_TRUE(producer.is_consumed(number));
 }
 
+TEST(Queue, SlotsPoppedForLaterAreReleasedHalfAQueueAtATimeOrWhenAsked) {
+  const auto queue = std::make_unique<Queue>();
+  Producer producer(*queue);
+  Consumer consumer(*queue);
+  for (std::size_t i = 0; i < Queue::capacity; ++i) producer.publish();
+  for (std::size_t i = 1; i < Queue::capacity / 2; ++i) consumer.pop_later();
+  EXPECT_EQ(producer.free_slot(), nullptr);
+  consumer.pop_later();
+  EXPECT_NE(producer.free_slot(), nullptr);
+  EXPECT_FALSE(consumer.release());
+  consumer.pop_later();
+  EXPECT_EQ(queue->head, Queue::capacity / 2);
+  EXPECT_TRUE(consumer.release());
+  EXPECT_EQ(queue->head, Queue::capacity / 2 + 1);
+}
+
 TEST(Queue, AQueueThatWasResetIsEmptyAndWorksFromTheBeginning) {
   const auto queue = std::make_unique<Queue>();
   Producer before(*queue);

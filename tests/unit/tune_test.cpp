@@ -44,7 +44,7 @@ TEST(Tune, TheCloserToTheFastestTheOftenerTimedAndTheSlowOnesOnce) {
   EXPECT_EQ(choice.chosen.algorithm->name, "ring");
   EXPECT_EQ(timed.size(), choice.candidates.size());
   for (const auto& [name, times] : timed) {
-    EXPECT_EQ(times, name == "ring" || name == "tree" ? 2 : 1) << name;
+    EXPECT_EQ(times, name == "ring" || name == "tree" ? 6 : 1) << name;
   }
 }
 
@@ -56,7 +56,7 @@ TEST(Tune, OneDisturbedTimeDoesNotCostTheFastestItsPlaceIfItStaysInTheRace) {
     std::vector<double> seconds;
     for (const Candidate& c : candidates) {
       const bool is_ring = c.algorithm->name == "ring";
-      seconds.push_back(is_ring ? (rounds == 2 ? 9.0 : 1.0) : 1.01);
+      seconds.push_back(is_ring ? (rounds == 3 ? 9.0 : 1.0) : 1.01);
     }
     return seconds;
   });
