@@ -163,7 +163,7 @@ std::string JoinedWorld::run_here(std::uint64_t run, const Program& program) {
   Json report;
   const auto fail = [&](const std::exception_ptr& thrown) {
     Failure failure = failure_of(thrown, rank);
-    failure.is_first = transport_.announce_failure(run, failure.text);
+    failure.is_first = transport_.announce_failure(run, {failure.kind, failure.text, rank});
     report["failure"] = json_of(failure);
   };
   try {

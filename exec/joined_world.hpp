@@ -14,6 +14,12 @@
 
 namespace tutti {
 
+/// How a rank of a run has failed, and that it is known.
+struct KnownFailure {
+  ErrorKind kind = ErrorKind::peer_lost;
+  std::string text;
+};
+
 /// What connects the processes that take part: this process is one of them. One for the whole life
 /// of a process, over TCP or MPI.
 class JoinedTransport {
@@ -35,9 +41,10 @@ class JoinedTransport {
   virtual std::vector<std::string> exchange(const std::string& own, double timeout_seconds) = 0;
 
   /// Tells all others that this rank has failed in `run`, why: their channels of that run throw
-  /// Error(peer_lost) with `message` at their next wait, and at once where they are waiting. By any
-  /// thread. Returns false where another rank's failure of that run was known before.
-  virtual bool announce_failure(std::uint64_t run, const std::string& message) noexcept = 0;
+  /// Error(peer_lost), or Error(mismatch) where that is its kind, with its text at their next wait,
+  /// and at once where they are waiting. By any thread. Returns false where another rank's failure
+  /// of that run was known before.
+  virtual bool announce_failure(std::uint64_t run, const Error& error) noexcept = 0;
 
   /// The last call of all. Passes why this process has failed, "" if it has not, and returns what
   /// each has passed, by rank; none where the transport does not tell. Throws Error(timeout) where

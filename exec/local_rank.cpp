@@ -24,6 +24,7 @@ void LocalRank::spawn(std::function<void()> task) {
 bool LocalRank::run(const Program& program) {
   guard([&] { program(*this); });
   join();
+  guard([&] { settle(); });
   guard([&] { check_closed(); });
   return !has_failed_.load();
 }
@@ -47,6 +48,13 @@ void LocalRank::join() {
     }
     if (tasks.empty()) return;
     for (std::thread& task : tasks) task.join();
+  }
+}
+
+// Of a rank that failed the others know all that they need.
+void LocalRank::settle() {
+  for (const auto& channel : channels_) {
+    if (!has_failed_.load()) channel->settle();
   }
 }
 

@@ -34,6 +34,7 @@ class LocalRank final : public Rank {
  private:
   void guard(const std::function<void()>& work);
   void join();
+  void settle();
   void check_closed() const;
 
   const FailureSink on_failure_;

@@ -20,12 +20,6 @@ constexpr std::size_t header_buffer_bytes = sizeof(Header) + MpiChannel::small_b
 
 // Sends of small messages that may be done before MPI has let go of them.
 constexpr int most_buffered = 64;
-// A wait that is longer tells the peer about itself.
-constexpr double telling_seconds = 0.05;
-// How long after a peer has left what it sent before may still be on its way.
-constexpr double arrival_seconds = 0.1;
-// How long a failed channel waits for what MPI still does with blocks.
-constexpr double quiet_seconds = 2.0;
 
 std::size_t payload_bytes(Block block) {
   return block.is_ghost() ? 0 : block.bytes();
@@ -47,6 +41,10 @@ MpiChannel::MpiChannel(MpiTransport& transport, int size, Place place, double ti
       transport_(transport),
       calls_(transport.calls()),
       place_(place),
+      rounds_(transport.rank(), size,
+              [this](int to, const EntryNotice& notice) {
+                transport_.send_entry({place_.run, place_.lane, notice}, to);
+              }),
       timeout_seconds_(timeout_seconds),
       polls_(polls_for(calls_)),
       links_(static_cast<std::size_t>(size)) {}
@@ -67,6 +65,58 @@ MpiChannel::Awaited MpiChannel::decode(Request request) {
 PeerTraffic MpiChannel::traffic(int peer) const {
   const Link& link = link_of(peer);
   return {link.sends_posted, link.receives_done, link.last_sent};
+}
+
+// The call before may have had nothing to wait for.
+void MpiChannel::on_call() {
+  if (death_) return;
+  settle();
+  set_agreed(false);
+  rounds_.begin(progress());
+  try {
+    look_for_entries();
+  } catch (const Error& error) {
+    death_ = error;
+    quiesce();
+    throw;
+  }
+}
+
+void MpiChannel::await_agreement() {
+  if (death_) throw dead_channel(progress(), rank(), death_->kind(), death_->what());
+  settle();
+  set_agreed(true);
+}
+
+void MpiChannel::settle() {
+  if (death_ || !rounds_.is_pending()) return;
+  try {
+    wait_for_entries();
+  } catch (const Error& error) {
+    death_ = error;
+    quiesce();
+    throw;
+  }
+}
+
+void MpiChannel::look_for_entries() {
+  for (MpiTransport::Entry& entry : transport_.take_entries(place_.run, place_.lane)) {
+    rounds_.take(entry.from, std::move(entry.notice));
+  }
+  if (!rounds_.look()) return;
+  set_agreed(true);
+  for (int peer = 0; peer < size(); ++peer) open_headers(peer, link_of(peer));
+  for (Link& link : links_) retire(link);
+}
+
+void MpiChannel::wait_for_entries() {
+  advance();
+  while (rounds_.is_pending()) wait_for({.peer = rounds_.missing(), .is_entry = true});
+}
+
+// Whether a message that is here must not be taken yet. One of another call is refused anyway.
+bool MpiChannel::must_wait(const Incoming& in, const Envelope& envelope) const {
+  return in.is_in_call && rounds_.is_pending() && envelope.signature == progress().signature;
 }
 
 // What every post does first.
@@ -106,7 +156,7 @@ Request MpiChannel::post_send(int to, Block block) {
 
 Request MpiChannel::post_recv(int from, Block block, Op op) {
   Link& link = begin(from);
-  link.receives.push_back({.block = block, .op = op});
+  link.receives.push_back({.block = block, .op = op, .is_in_call = progress().depth > 0});
   receive({.kind = Flight::Kind::header_in,
            .peer = from,
            .buffer = take_buffer(header_pool_, header_buffer_bytes),
@@ -117,11 +167,13 @@ Request MpiChannel::post_recv(int from, Block block, Op op) {
 }
 
 bool MpiChannel::is_done(const Awaited& awaited) const {
+  if (awaited.is_entry) return rounds_.missing() != awaited.peer;
   const Link& link = link_of(awaited.peer);
   return awaited.ordinal <= (awaited.is_send ? link.sends_done : link.receives_done);
 }
 
 MpiChannel::Amount MpiChannel::amount_of(const Awaited& awaited) const {
+  if (awaited.is_entry) return {};
   const Link& link = link_of(awaited.peer);
   if (awaited.is_send) {
     const Outgoing& out = link.sends[awaited.ordinal - link.sends_done - 1];
@@ -153,6 +205,7 @@ void MpiChannel::receive(Flight flight, void* data, int tag) {
 
 // Moves whatever can be moved, without waiting.
 void MpiChannel::advance() {
+  if (rounds_.is_pending()) look_for_entries();
   take_landed();
   // Landing puts new flights into the air, never into `landed_`.
   for (Flight& flight : landed_) land(std::move(flight));
@@ -211,6 +264,9 @@ void MpiChannel::open_headers(int peer, Link& link) {
   for (Incoming& in : link.receives) {
     if (in.is_open) continue;
     if (in.header == nullptr) break;
+    Envelope envelope;
+    std::memcpy(&envelope, in.header.get(), sizeof envelope);
+    if (must_wait(in, envelope)) break;
     in.is_open = true;
     ++link.headers_taken;
     open(peer, in);
@@ -300,135 +356,6 @@ void MpiChannel::retire(Link& link) {
     link.receives.pop_front();
     ++link.receives_done;
   }
-}
-
-void MpiChannel::complete(Request request) {
-  if (death_) throw dead_channel(progress(), rank(), death_->kind(), death_->what());
-  const Awaited awaited = decode(request);
-  --open_requests_;
-  try {
-    advance();
-    if (!is_done(awaited)) wait_for(awaited);
-  } catch (const Error& error) {
-    death_ = error;
-    quiesce();
-    throw;
-  }
-}
-
-void MpiChannel::wait_for(const Awaited& awaited) {
-  MpiWait wait(polls_);
-  Look last;
-  for (;;) {
-    const bool is_time = wait.pause();
-    advance();
-    if (is_done(awaited)) return;
-    if (is_time) look(awaited, wait.waited_seconds(), last);
-  }
-}
-
-// Throws where the wait is in vain.
-void MpiChannel::look(const Awaited& awaited, double waited_seconds, Look& last) {
-  transport_.look();
-  if (const std::optional<std::string> failure = transport_.failure_of(place_.run)) {
-    throw Error(ErrorKind::peer_lost, situation(awaited) + " when " + *failure, rank());
-  }
-  if (!last.is_told && waited_seconds > telling_seconds) {
-    const Link& link = link_of(awaited.peer);
-    transport_.send_notice(awaited.peer,
-                           {place_.run, place_.lane, awaited.is_send, link.sends_posted,
-                            link.headers_taken, record_of(progress())});
-    last.is_told = true;
-  }
-  check_same_call(awaited);
-  if (!last.left_seconds && transport_.has_left(awaited.peer)) last.left_seconds = waited_seconds;
-  if (last.left_seconds && waited_seconds > *last.left_seconds + arrival_seconds) {
-    throw Error(
-        ErrorKind::peer_lost,
-        fmt::format("{} but rank {} has ended its program", situation(awaited), awaited.peer),
-        rank());
-  }
-  const double left_seconds =
-      std::min(timeout_seconds_ - waited_seconds, deadline_seconds_ - now());
-  if (left_seconds <= 0.0) throw timed_out(awaited, waited_seconds);
-}
-
-// Two ranks that wait for each other in different calls will do so for ever. The peer's notice may
-// be old: it is still true where neither has sent anything since that the other waits for.
-void MpiChannel::check_same_call(const Awaited& awaited) const {
-  const std::optional<WaitNotice> notice =
-      transport_.notice_of(place_.run, place_.lane, awaited.peer);
-  if (!notice || notice->call.sequence != progress().sequence ||
-      notice->call.signature == progress().signature) {
-    return;
-  }
-  const Link& link = link_of(awaited.peer);
-  const bool has_nothing = notice->sent == link.headers_taken;
-  const bool gives_nothing =
-      notice->is_send ? link.receives.empty() : notice->taken == link.sends_posted;
-  const bool waits_in_vain = (awaited.is_send || has_nothing) && gives_nothing;
-  if (waits_in_vain) {
-    throw call_mismatch(progress(), rank(), awaited.peer, notice->call.describe());
-  }
-}
-
-// Before blocks may go: takes back what is not under way, and waits for the rest.
-void MpiChannel::quiesce() noexcept {
-  try {
-    for (std::size_t i = 0; i < flights_.size(); ++i) {
-      if (flights_[i].kind >= Flight::Kind::header_in) calls_.cancel(requests_[i]);
-    }
-    const auto uses_memory = [](const Flight& flight) {
-      return flight.kind != Flight::Kind::header_out && flight.kind != Flight::Kind::grant_out;
-    };
-    MpiWait wait(0);
-    for (;;) {
-      take_landed();
-      landed_.clear();
-      const bool is_busy = std::any_of(flights_.begin(), flights_.end(), uses_memory);
-      if (!is_busy || wait.waited_seconds() > quiet_seconds) break;
-      // A peer in the same position waits for its segments to be taken.
-      while (calls_.take(place_.tags.segment)) continue;
-      wait.pause();
-    }
-    if (std::any_of(flights_.begin(), flights_.end(), uses_memory)) transport_.give_up();
-    for (std::size_t i = 0; i < flights_.size(); ++i) {
-      transport_.keep(requests_[i], std::move(flights_[i].buffer));
-    }
-  } catch (const std::exception&) {
-    // MPI itself has failed; what it may still touch must not be freed.
-    for (Flight& flight : flights_) static_cast<void>(flight.buffer.release());
-  }
-  flights_.clear();
-  requests_.clear();
-}
-
-// "allreduce_ring: rank 3 was waiting for 65536 bytes from rank 2 at step 4 of 7 of call #1
-// (received 0)"
-std::string MpiChannel::situation(const Awaited& awaited) const {
-  const Amount amount = amount_of(awaited);
-  return fmt::format("{}: rank {} was waiting {} {} bytes {} rank {} at {}{} ({} {})",
-                     progress().depth > 0 ? progress().call.algorithm : "channel", rank(),
-                     awaited.is_send ? "to send" : "for", amount.total_bytes,
-                     awaited.is_send ? "to" : "from", awaited.peer, progress().where(),
-                     progress().depth > 0 ? fmt::format(" of call #{}", progress().sequence) : "",
-                     awaited.is_send ? "taken" : "received", amount.bytes);
-}
-
-Error MpiChannel::timed_out(const Awaited& awaited, double waited_seconds) const {
-  const Amount amount = amount_of(awaited);
-  const Error error = awaited.is_send
-                          ? send_timeout(progress(), rank(), awaited.peer, waited_seconds,
-                                         amount.total_bytes, amount.bytes)
-                          : receive_timeout(progress(), rank(), awaited.peer, waited_seconds,
-                                            amount.total_bytes, amount.bytes);
-  const std::optional<WaitNotice> notice =
-      transport_.notice_of(place_.run, place_.lane, awaited.peer);
-  if (!notice) return error;
-  return {error.kind(),
-          fmt::format("{}; rank {} has waited for rank {} in {}", error.what(), awaited.peer,
-                      rank(), notice->call.describe()),
-          rank()};
 }
 
 }  // namespace tutti

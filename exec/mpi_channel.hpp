@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/entry_rounds.hpp"
 #include "exec/mpi_transport.hpp"
 #include "exec/real_channel.hpp"
 
@@ -37,10 +38,13 @@ class MpiChannel final : public RealChannel {
   ~MpiChannel() override;
 
   void set_deadline(double seconds) override { deadline_seconds_ = seconds; }
+  void settle() override;
   std::int64_t open_requests() const override { return death_ ? 0 : open_requests_; }
   PeerTraffic traffic(int peer) const override;
 
  protected:
+  void on_call() override;
+  void await_agreement() override;
   Request post_send(int to, Block block) override;
   Request post_recv(int from, Block block, Op op) override;
   void complete(Request request) override;
@@ -57,6 +61,7 @@ class MpiChannel final : public RealChannel {
   struct Incoming {
     Block block;
     Op op = Op::replace;
+    bool is_in_call = false;
     MpiBuffer header = {};  // Once it has arrived.
     bool is_open = false;   // The header has been checked.
     std::size_t started_bytes = 0;
@@ -99,6 +104,7 @@ class MpiChannel final : public RealChannel {
     int peer = 0;
     bool is_send = false;
     std::uint64_t ordinal = 0;  // From 1 within peer and direction.
+    bool is_entry = false;      // None of all this: that the peer tells of its call.
   };
   static Request encode(const Awaited& awaited);
   static Awaited decode(Request request);
@@ -118,6 +124,10 @@ class MpiChannel final : public RealChannel {
   MpiBuffer take_buffer(std::vector<MpiBuffer>& pool, std::size_t bytes);
   void send(Flight flight, const void* data, int tag);
   void receive(Flight flight, void* data, int tag);
+
+  void look_for_entries();
+  void wait_for_entries();
+  bool must_wait(const Incoming& in, const Envelope& envelope) const;
 
   void advance();
   void take_landed();
@@ -145,6 +155,7 @@ class MpiChannel final : public RealChannel {
   MpiTransport& transport_;
   MpiCalls& calls_;
   const Place place_;
+  EntryRounds rounds_;
   const double timeout_seconds_;
   const int polls_;
   double deadline_seconds_ = no_deadline;

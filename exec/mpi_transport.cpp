@@ -86,18 +86,19 @@ std::vector<std::string> MpiTransport::exchange(const std::string& own, double t
   return all;
 }
 
-bool MpiTransport::announce_failure(std::uint64_t run, const std::string& message) noexcept {
+bool MpiTransport::announce_failure(std::uint64_t run, const Error& error) noexcept {
   try {
     {
       const std::lock_guard lock(mutex_);
-      if (!failures_.emplace(run, message).second) return false;
+      if (!failures_.emplace(run, KnownFailure{error.kind(), error.what()}).second) return false;
       last_failed_run_ = run;
     }
-    send_control_to_all({Control::failure, run}, message);
+    send_control_to_all({Control::failure, run},
+                        encode(FailureNotice{run, error.kind(), error.what()}));
     return true;
-  } catch (const std::exception& error) {
+  } catch (const std::exception& failure) {
     std::fprintf(stderr, "tutti: rank %d could not tell that it has failed: %s\n", rank(),
-                 error.what());
+                 failure.what());
     calls_->abort(exit_code_failed);
   }
 }
@@ -174,10 +175,17 @@ void MpiTransport::store(int from, ControlHead head, std::string text) {
     case Control::end:
       peer.end = std::move(text);
       break;
-    case Control::failure:
-      failures_.emplace(head.run, std::move(text));
+    case Control::failure: {
+      FailureNotice notice = decode_failure(text);
+      failures_.emplace(head.run, KnownFailure{notice.kind, std::move(notice.text)});
       last_failed_run_ = std::max(last_failed_run_.load(), head.run);
       break;
+    }
+    case Control::entry: {
+      LaneEntry entry = decode_lane_entry(text);
+      entries_[{entry.run, entry.lane}].push_back({from, std::move(entry.notice)});
+      break;
+    }
     case Control::notice: {
       WaitNotice notice;
       check(text.size() == sizeof notice, "rank {} sent a notice of {} bytes", from, text.size());
@@ -188,11 +196,25 @@ void MpiTransport::store(int from, ControlHead head, std::string text) {
   }
 }
 
-std::optional<std::string> MpiTransport::failure_of(std::uint64_t run) {
+std::optional<KnownFailure> MpiTransport::failure_of(std::uint64_t run) {
   if (last_failed_run_.load(std::memory_order_relaxed) < run) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const auto found = failures_.find(run);
   return found == failures_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void MpiTransport::send_entry(const LaneEntry& entry, int to) {
+  const std::string text = encode(entry);
+  const std::lock_guard lock(mutex_);
+  send_control(to, {Control::entry, entry.run}, text);
+}
+
+std::vector<MpiTransport::Entry> MpiTransport::take_entries(std::uint64_t run, int lane) {
+  look();
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find({run, lane});
+  if (found == entries_.end()) return {};
+  return std::exchange(found->second, {});
 }
 
 bool MpiTransport::has_left(int rank) {

@@ -15,6 +15,7 @@
 #include "exec/call_record.hpp"
 #include "exec/joined_world.hpp"
 #include "exec/mpi_calls.hpp"
+#include "exec/tcp_frame.hpp"
 
 namespace tutti {
 
@@ -50,7 +51,7 @@ class MpiTransport final : public JoinedTransport {
   std::unique_ptr<RealChannel> open_channel(std::uint64_t run, int size, int lane,
                                             double timeout_seconds) override;
   std::vector<std::string> exchange(const std::string& own, double timeout_seconds) override;
-  bool announce_failure(std::uint64_t run, const std::string& message) noexcept override;
+  bool announce_failure(std::uint64_t run, const Error& error) noexcept override;
   std::vector<std::string> finish(const std::string& failure, int exit_code) override;
 
   MpiCalls& calls() { return *calls_; }
@@ -60,7 +61,7 @@ class MpiTransport final : public JoinedTransport {
 
   /// Why `run` has failed, if it has: the first announcement that this process has seen, or its
   /// own.
-  std::optional<std::string> failure_of(std::uint64_t run);
+  std::optional<KnownFailure> failure_of(std::uint64_t run);
 
   /// True where `rank` has ended the current run: it will send nothing more.
   bool has_left(int rank);
@@ -73,11 +74,20 @@ class MpiTransport final : public JoinedTransport {
   /// MPI may still use blocks that are about to go: finish() must not call it again.
   void give_up() { has_given_up_ = true; }
 
+  void send_entry(const LaneEntry& entry, int to);
+
+  struct Entry {
+    int from = 0;
+    EntryNotice notice;
+  };
+  /// Looks, and returns what others have told of their calls in `run` on `lane`.
+  std::vector<Entry> take_entries(std::uint64_t run, int lane);
+
   /// Keeps `buffer` until the request is complete.
   void keep(MPI_Request request, MpiBuffer buffer);
 
  private:
-  enum class Control : std::uint32_t { exchange, failure, notice, end };
+  enum class Control : std::uint32_t { exchange, failure, notice, end, entry };
   // What each control message begins with.
   struct ControlHead {
     Control control = Control::exchange;
@@ -101,7 +111,8 @@ class MpiTransport final : public JoinedTransport {
   std::unique_ptr<MpiCalls> calls_;
   std::mutex mutex_;  // Of all below; locked before that of calls_.
   std::vector<Peer> peers_;
-  std::map<std::uint64_t, std::string> failures_;  // By run.
+  std::map<std::uint64_t, KnownFailure> failures_;                       // By run.
+  std::map<std::pair<std::uint64_t, int>, std::vector<Entry>> entries_;  // By run and lane.
   std::atomic<std::uint64_t> last_failed_run_{0};
   std::vector<MPI_Request> kept_requests_;
   std::vector<MpiBuffer> kept_buffers_;

@@ -27,6 +27,10 @@ class RealChannel : public Channel {
   /// Those posted and not waited for; 0 once the channel is dead.
   virtual std::int64_t open_requests() const = 0;
 
+  /// At the end of the rank's program: sees that all participants of the last call know that this
+  /// rank made it. Throws as a wait does.
+  virtual void settle() {}
+
   /// What has passed to and from `peer`, so that what was sent and never received is noticed at the
   /// end of a run; nothing where the substrate notices it otherwise.
   virtual PeerTraffic traffic(int /*peer*/) const { return {}; }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/entry_rounds.hpp"
 #include "exec/real_channel.hpp"
 #include "exec/seqlock.hpp"
 #include "exec/tcp_frame.hpp"
@@ -20,6 +21,9 @@ namespace tutti {
 /// the socket's buffer. A plain receive of more than a few KiB reads straight into its block; any
 /// other reads into a buffer small enough to stay in the cache, and reduces from there. Nothing is
 /// read before it is asked for, so that the receiver slows down the sender.
+///
+/// What belongs to a call stays in the socket until all participants are known to be in the call;
+/// its first wait sees to that.
 class TcpChannel final : public RealChannel {
  public:
   struct Settings {
@@ -37,10 +41,13 @@ class TcpChannel final : public RealChannel {
   ~TcpChannel() override;
 
   void set_deadline(double seconds) override { deadline_seconds_ = seconds; }
+  void settle() override;
   std::int64_t open_requests() const override { return death_ ? 0 : open_requests_; }
   PeerTraffic traffic(int peer) const override;
 
  protected:
+  void on_call() override;
+  void await_agreement() override;
   Request post_send(int to, Block block) override;
   Request post_recv(int from, Block block, Op op) override;
   void complete(Request request) override;
@@ -56,6 +63,7 @@ class TcpChannel final : public RealChannel {
   struct Incoming {
     Block block;
     Op op = Op::replace;
+    bool is_in_call = false;
     bool has_header = false;
     std::size_t received_bytes = 0;  // Of the payload.
 
@@ -90,6 +98,7 @@ class TcpChannel final : public RealChannel {
     int peer = 0;
     bool is_send = false;
     std::uint64_t ordinal = 0;  // From 1 within peer and direction.
+    bool is_entry = false;      // None of all this: that the peer tells of its call.
   };
   static Request encode(const Awaited& awaited);
   static Awaited decode(Request request);
@@ -106,6 +115,11 @@ class TcpChannel final : public RealChannel {
   void connect(int peer, Link& link);
   bool is_done(const Awaited& awaited) const;
   Amount amount_of(const Awaited& awaited) const;
+
+  bool is_held(const Link& link) const;
+  void look_for_entries();
+  void wait_for_entries();
+  void check_held();
 
   void advance();
   void advance_sends(int peer, Link& link);
@@ -126,13 +140,17 @@ class TcpChannel final : public RealChannel {
   void check_peers(const Awaited& awaited, double waited_seconds);
   bool waits_in_vain(int peer, const LaneState& state) const;
 
-  Error situation(const Awaited& awaited, const std::string& event) const;
+  Error situation(const Awaited& awaited, const std::string& event,
+                  ErrorKind kind = ErrorKind::peer_lost) const;
   Error left_alone(const Awaited& awaited, const LaneState& state) const;
   Error timed_out(const Awaited& awaited, double waited_seconds);
 
   TcpTransport& transport_;
   const TcpTransport::Place place_;
   const Settings settings_;
+  Awaited wanted_;  // What a wait for entries delays; without an ordinal: nothing.
+  EntryRounds rounds_;
+  Descriptor bell_;  // An eventfd, once it is needed.
   YieldBudget yield_budget_;
   double deadline_seconds_ = no_deadline;
   std::vector<Link> links_;

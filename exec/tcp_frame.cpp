@@ -16,7 +16,8 @@ constexpr std::uint8_t frame_mark = 0xc7;
 constexpr std::uint64_t most_count = std::uint64_t{1} << 60;
 constexpr auto dtype_count = static_cast<std::uint8_t>(DType::int64) + 1;
 constexpr auto op_count = static_cast<std::uint8_t>(Op::average) + 1;
-constexpr auto frame_kinds = static_cast<std::uint8_t>(Frame::Kind::exchange) + 1;
+constexpr auto error_kinds = static_cast<std::uint8_t>(ErrorKind::system) + 1;
+constexpr auto frame_kinds = static_cast<std::uint8_t>(Frame::Kind::entry) + 1;
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorKind::mismatch, text);
@@ -100,6 +101,20 @@ CallRecord get_call(Reader& reader) {
   }
   std::copy(name.begin(), name.end(), call.algorithm.begin());
   return call;
+}
+
+// One that others follow.
+void put_sized_call(Writer& writer, const CallRecord& call) {
+  Writer call_writer;
+  put_call(call_writer, call);
+  const std::string text = call_writer.take();
+  writer.put(static_cast<std::uint8_t>(text.size())).put(std::string_view(text));
+}
+
+CallRecord get_sized_call(Reader& reader) {
+  const auto bytes = reader.get<std::uint8_t>();
+  Reader call(reader.text(bytes), "call");
+  return get_call(call);
 }
 
 std::string_view as_text(std::span<const std::byte> bytes) {
@@ -264,10 +279,42 @@ LaneState decode_lane_state(std::string_view body) {
   return state;
 }
 
+std::string encode(const LaneEntry& entry) {
+  const EntryNotice& notice = entry.notice;
+  Writer writer;
+  writer.put(entry.run).put(entry.lane).put(notice.group).put(notice.number).put(notice.round);
+  put_sized_call(writer, notice.call);
+  writer.put(static_cast<std::uint32_t>(notice.deviants.size()));
+  for (const auto& [rank, call] : notice.deviants) {
+    writer.put(std::int32_t{rank});
+    put_sized_call(writer, call);
+  }
+  return writer.take();
+}
+
+LaneEntry decode_lane_entry(std::string_view body) {
+  Reader reader(body, "call's notice");
+  LaneEntry entry;
+  EntryNotice& notice = entry.notice;
+  entry.run = reader.get<std::uint64_t>();
+  entry.lane = reader.get<std::int32_t>();
+  notice.group = reader.get<std::uint64_t>();
+  notice.number = reader.get<std::uint64_t>();
+  notice.round = reader.get<std::int32_t>();
+  notice.call = get_sized_call(reader);
+  for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
+    const auto rank = reader.get<std::int32_t>();
+    notice.deviants[rank] = get_sized_call(reader);
+  }
+  reader.end();
+  return entry;
+}
+
 std::string encode(const FailureNotice& notice) {
   constexpr std::size_t most_text_bytes = 4000;
   Writer writer;
-  writer.put(notice.run).put(std::string_view(notice.text).substr(0, most_text_bytes));
+  writer.put(notice.run).put(static_cast<std::uint8_t>(notice.kind));
+  writer.put(std::string_view(notice.text).substr(0, most_text_bytes));
   return writer.take();
 }
 
@@ -275,6 +322,7 @@ FailureNotice decode_failure(std::string_view body) {
   Reader reader(body, "failure");
   FailureNotice notice;
   notice.run = reader.get<std::uint64_t>();
+  notice.kind = checked<ErrorKind>(reader.get<std::uint8_t>(), error_kinds, "kind of error");
   notice.text = reader.rest();
   return notice;
 }

@@ -12,11 +12,12 @@
 
 #include "collectives/envelope.hpp"
 #include "exec/call_record.hpp"
+#include "exec/entry_rounds.hpp"
 
 namespace tutti {
 
 /// Of what is said below; ranks of different versions do not talk.
-inline constexpr std::uint32_t tcp_version = 1;
+inline constexpr std::uint32_t tcp_version = 2;
 
 /// What every connection begins with, from the rank that connects. All integers are little-endian.
 struct Hello {
@@ -83,6 +84,7 @@ struct Frame {
     state,     ///< A LaneState.
     finish,    ///< Of JoinedTransport::finish().
     exchange,  ///< Of JoinedTransport::exchange().
+    entry,     ///< A LaneEntry.
   };
   static constexpr std::size_t header_bytes = 16;
   /// Of a body that is no exchange.
@@ -125,8 +127,20 @@ std::string encode(const LaneState& state);
 /// Throws Error(mismatch).
 LaneState decode_lane_state(std::string_view body);
 
+/// That the sender has made a call on a lane.
+struct LaneEntry {
+  std::uint64_t run = 0;
+  std::int32_t lane = 0;
+  EntryNotice notice;
+};
+
+std::string encode(const LaneEntry& entry);
+/// Throws Error(mismatch).
+LaneEntry decode_lane_entry(std::string_view body);
+
 struct FailureNotice {
   std::uint64_t run = 0;
+  ErrorKind kind = ErrorKind::peer_lost;
   std::string text;
 };
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "exec/cores.hpp"
@@ -59,8 +60,13 @@ ChannelMaker LocalTcp::channels_of(int rank) {
                  .source = settings_.address,
                  .timeout_seconds = settings_.timeout_seconds,
                  .yields = board_.size() <= available_cores() ? yields_alone : yields_shared};
-  setup.failure_elsewhere = [this] {
-    return board_.first_failed() < 0 ? std::string() : board_.describe_first_failure();
+  setup.failure_elsewhere = [this]() -> std::optional<KnownFailure> {
+    const int failed = board_.first_failed();
+    if (failed < 0) return std::nullopt;
+    const FailureRecord& failure = board_.rank(failed).failure;
+    const bool is_error = failure.cause == FailureRecord::Cause::error;
+    return KnownFailure{is_error ? failure.kind : ErrorKind::peer_lost,
+                        board_.describe_first_failure()};
   };
   const auto wanted = std::make_shared<TcpSetup>(std::move(setup));
   const auto transport = std::make_shared<std::unique_ptr<TcpTransport>>();

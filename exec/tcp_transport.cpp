@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -137,11 +138,12 @@ void TcpTransport::connect_to_all() {
     const std::string missing = missing_controls();
     if (missing.empty()) return;
     // One that is gone already may have done all it had to do in the first run.
-    const std::string failure = first_failure({.run = 1, .lane = 0}, size());
-    if (!failure.empty()) {
-      throw Error(ErrorKind::peer_lost,
-                  fmt::format("rank {} was connecting to the others when {}", rank(), failure),
-                  lost_.empty() ? rank() : lost_.front());
+    const auto failure = first_failure({.run = 1, .lane = 0}, size());
+    if (failure) {
+      throw Error(
+          ErrorKind::peer_lost,
+          fmt::format("rank {} was connecting to the others when {}", rank(), failure->text),
+          lost_.empty() ? rank() : lost_.front());
     }
     if (monotonic_seconds() > end_seconds) {
       throw Error(ErrorKind::timeout,
@@ -291,10 +293,13 @@ void TcpTransport::read_control(int peer) {
     const ssize_t count = recv(control.socket.value(), bytes.data(), bytes.size(), 0);
     if (count < 0 && would_block()) return;
     if (count <= 0) {
+      // One that ends with unread notices resets it.
+      const bool is_closed = count == 0 || errno == ECONNRESET;
+      const int error = errno;
       const std::string who = describe(setup_.members[static_cast<std::size_t>(peer)]);
-      return lose(peer, count == 0 ? fmt::format("rank {} ({}) closed its connection", peer, who)
-                                   : fmt::format("the connection to rank {} ({}) broke: {}", peer,
-                                                 who, std::strerror(errno)));
+      return lose(peer, is_closed ? fmt::format("rank {} ({}) closed its connection", peer, who)
+                                  : fmt::format("the connection to rank {} ({}) broke: {}", peer,
+                                                who, std::strerror(error)));
     }
     try {
       control.reader.append({bytes.data(), static_cast<std::size_t>(count)});
@@ -313,12 +318,20 @@ void TcpTransport::take_frame(int peer, Frame frame) {
       throw Error(ErrorKind::mismatch, fmt::format("it refuses this rank: {}", frame.body));
     case Frame::Kind::failed: {
       const FailureNotice notice = decode_failure(frame.body);
-      failures_.try_emplace(notice.run, fmt::format("rank {} failed: {}", peer, notice.text));
+      failures_.try_emplace(notice.run, KnownFailure{notice.kind, fmt::format("rank {} failed: {}",
+                                                                              peer, notice.text)});
       return;
     }
     case Frame::Kind::state: {
       const LaneState state = decode_lane_state(frame.body);
       states_[{state.run, state.lane, peer}] = state;
+      return;
+    }
+    case Frame::Kind::entry: {
+      LaneEntry entry = decode_lane_entry(frame.body);
+      Inbox& inbox = inboxes_[{entry.run, entry.lane}];
+      inbox.entries.push_back({peer, std::move(entry.notice)});
+      if (inbox.bell >= 0) eventfd_write(inbox.bell, 1);
       return;
     }
     case Frame::Kind::finish:
@@ -374,7 +387,32 @@ void TcpTransport::tell(int peer, const LaneState& state) {
   post(peer, Frame::Kind::state, encode(state));
 }
 
-std::string TcpTransport::first_failure(const Place& place, int size) {
+void TcpTransport::send_entry(const Place& place, int peer, const EntryNotice& notice) {
+  const std::lock_guard lock(mutex_);
+  post(peer, Frame::Kind::entry, encode(LaneEntry{place.run, place.lane, notice}));
+}
+
+std::vector<TcpTransport::Entry> TcpTransport::take_entries(const Place& place) {
+  const std::lock_guard lock(mutex_);
+  progress_locked();
+  const auto found = inboxes_.find({place.run, place.lane});
+  if (found == inboxes_.end()) return {};
+  return std::exchange(found->second.entries, {});
+}
+
+bool TcpTransport::ring_for(const Place& place, int bell) {
+  const std::lock_guard lock(mutex_);
+  Inbox& inbox = inboxes_[{place.run, place.lane}];
+  if (inbox.entries.empty()) inbox.bell = bell;
+  return inbox.entries.empty();
+}
+
+void TcpTransport::forget(const Place& place) {
+  const std::lock_guard lock(mutex_);
+  inboxes_[{place.run, place.lane}].bell = -1;
+}
+
+std::optional<KnownFailure> TcpTransport::first_failure(const Place& place, int size) {
   const double end_seconds = monotonic_seconds() + explanation_seconds;
   for (;;) {
     std::string loss;
@@ -392,10 +430,11 @@ std::string TcpTransport::first_failure(const Place& place, int size) {
         if (peer < size && !has_left && loss.empty()) loss = control_of(peer).gone(peer);
       }
     }
-    const std::string elsewhere = setup_.failure_elsewhere ? setup_.failure_elsewhere() : "";
-    if (!elsewhere.empty()) return elsewhere;
+    const auto elsewhere = setup_.failure_elsewhere ? setup_.failure_elsewhere() : std::nullopt;
+    if (elsewhere) return elsewhere;
     const double left_seconds = end_seconds - monotonic_seconds();
-    if (loss.empty() || !setup_.failure_elsewhere || left_seconds <= 0.0) return loss;
+    if (loss.empty()) return std::nullopt;
+    if (!setup_.failure_elsewhere || left_seconds <= 0.0) return KnownFailure{.text = loss};
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 }
@@ -415,15 +454,18 @@ void TcpTransport::drop_before(std::uint64_t run) {
   std::erase_if(connections_, is_old);
   std::erase_if(states_, is_old);
   std::erase_if(failures_, [run](const auto& entry) { return entry.first < run; });
+  std::erase_if(inboxes_, [run](const auto& entry) { return entry.first.first < run; });
 }
 
-bool TcpTransport::announce_failure(std::uint64_t run, const std::string& message) noexcept {
+bool TcpTransport::announce_failure(std::uint64_t run, const Error& error) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     progress_locked();
-    const bool is_first = failures_.try_emplace(run, message).second && lost_.empty();
+    const bool is_first =
+        failures_.try_emplace(run, KnownFailure{error.kind(), error.what()}).second &&
+        lost_.empty();
     for (int peer = 0; peer < size(); ++peer) {
-      post(peer, Frame::Kind::failed, encode(FailureNotice{run, message}));
+      post(peer, Frame::Kind::failed, encode(FailureNotice{run, error.kind(), error.what()}));
     }
     return is_first;
   } catch (...) {

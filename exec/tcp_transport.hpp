@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "exec/joined_world.hpp"
@@ -31,8 +32,8 @@ struct TcpSetup {
   double timeout_seconds = 30.0;  ///< Of connecting to all others.
   double linger_seconds = 0.0;    ///< How long the end waits for the others to end too.
   int yields = 0;                 ///< Of a waiting channel before it sleeps.
-  /// "", or why a rank has failed, where this host knows it.
-  std::function<std::string()> failure_elsewhere = {};
+  /// Whether and why a rank has failed, where this host knows it.
+  std::function<std::optional<KnownFailure>()> failure_elsewhere = {};
   /// Takes what the user should know: peers that were refused.
   std::function<void(const std::string&)> warn = {};
 };
@@ -51,7 +52,7 @@ class TcpTransport final : public JoinedTransport {
   std::unique_ptr<RealChannel> open_channel(std::uint64_t run, int size, int lane,
                                             double timeout_seconds) override;
   std::vector<std::string> exchange(const std::string& own, double timeout_seconds) override;
-  bool announce_failure(std::uint64_t run, const std::string& message) noexcept override;
+  bool announce_failure(std::uint64_t run, const Error& error) noexcept override;
 
   std::vector<std::string> finish(const std::string& failure, int exit_code) override;
 
@@ -80,9 +81,25 @@ class TcpTransport final : public JoinedTransport {
   /// Says it to `peer`; without waiting, so that it may get lost where the peer does not read.
   void tell(int peer, const LaneState& state);
 
-  /// "", or the first failure that is known of `run` among the first `size` ranks that have not
+  /// The first failure that is known, if any, of `run` among the first `size` ranks that have not
   /// left `place`. Where a peer is gone, waits a little for those who know why.
-  std::string first_failure(const Place& place, int size);
+  std::optional<KnownFailure> first_failure(const Place& place, int size);
+
+  /// Tells `peer` of a call.
+  void send_entry(const Place& place, int peer, const EntryNotice& notice);
+
+  struct Entry {
+    int from = 0;
+    EntryNotice notice;
+  };
+  /// Takes in what there is, and returns what others have told of their calls there.
+  std::vector<Entry> take_entries(const Place& place);
+
+  /// Whoever waits sees to all connections, also those of other lanes. Until forget(), `bell`, an
+  /// eventfd, becomes readable when another thread takes in an entry of `place`. False where there
+  /// is one already.
+  bool ring_for(const Place& place, int bell);
+  void forget(const Place& place);
 
   int yields() const { return setup_.yields; }
 
@@ -106,6 +123,11 @@ class TcpTransport final : public JoinedTransport {
     Descriptor socket;
     std::string bytes;
     double end_seconds = 0.0;
+  };
+  // What came for a lane and has not been taken.
+  struct Inbox {
+    std::vector<Entry> entries;
+    int bell = -1;
   };
   using Key = std::tuple<std::uint64_t, int, int>;  // Run, lane, peer.
 
@@ -138,8 +160,9 @@ class TcpTransport final : public JoinedTransport {
   std::uint64_t next_handshake_;
   std::map<Key, Descriptor> connections_;
   std::map<Key, LaneState> states_;
-  std::map<std::uint64_t, std::string> failures_;  // The first that is known, by run.
-  std::vector<int> lost_;                          // In the order in which they were.
+  std::map<std::pair<std::uint64_t, int>, Inbox> inboxes_;  // By run and lane.
+  std::map<std::uint64_t, KnownFailure> failures_;          // The first that is known, by run.
+  std::vector<int> lost_;                                   // In the order in which they were.
 };
 
 }  // namespace tutti

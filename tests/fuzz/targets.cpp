@@ -163,6 +163,11 @@ void run_tcp_frames(std::string_view text) {
         require(frame->body.size() <= text.size(), "a notice out of nothing", text);
         if (frame->kind == Frame::Kind::state) decode_lane_state(frame->body).call.describe();
         if (frame->kind == Frame::Kind::failed) decode_failure(frame->body);
+        if (frame->kind == Frame::Kind::entry) {
+          const LaneEntry entry = decode_lane_entry(frame->body);
+          require(encode(decode_lane_entry(encode(entry))) == encode(entry),
+                  "a call's notice does not survive a copy", text);
+        }
       }
     }
   } catch (const Error&) {

@@ -91,11 +91,23 @@ struct OtherCall {
 
 class CallsOfOneRank : public ::testing::TestWithParam<OtherCall> {};
 
+constexpr Wire wires[] = {Wire::shm, Wire::tcp};
+
+ForkOptions patient(Wire wire) {
+  return {.timeout_seconds = 3600.0, .wire = wire};
+}
+
 // A tree passes on what its leaves have sent long before the last rank is heard of.
 TEST_P(CallsOfOneRank, ThatDifferAreAnErrorOfAllRanksThatNamesBothAndChangesNoData) {
   const OtherCall& other = GetParam();
-  for (const int late : {0, 3}) {
-    ForkWorld world(ranks, {.timeout_seconds = 3600.0});
+  struct Case {
+    Wire wire;
+    int late;
+  };
+  for (const auto& [wire, late] :
+       {Case{Wire::shm, 0}, {Wire::shm, 3}, {Wire::tcp, 0}, {Wire::tcp, 3}}) {
+    SCOPED_TRACE(wire == Wire::shm ? "shm" : "tcp");
+    ForkWorld world(ranks, patient(wire));
     const std::vector<Block> data = blocks_of_ones(world, 60);
     const Outcome outcome = fail(world, [&](Rank& rank) {
       const Block mine = data[static_cast<std::size_t>(rank.index())];
@@ -135,34 +147,40 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& chosen) { return std::string(chosen.param.name); });
 
 TEST(CallCheck, CallsInAnotherOrderAreAnErrorThatChangesNoData) {
-  ForkWorld world(ranks, {.timeout_seconds = 3600.0});
-  const std::vector<Block> data = blocks_of_ones(world, 1000);
-  const Outcome outcome = fail(world, [&](Rank& rank) {
-    const Block mine = data[static_cast<std::size_t>(rank.index())];
-    if (rank.index() == 1) allreduce_ring(rank.channel(), mine, Op::sum);
-    broadcast_linear(rank.channel(), mine, 2);
-    if (rank.index() != 1) allreduce_ring(rank.channel(), mine, Op::sum);
-  });
-  EXPECT_EQ(outcome.kind, ErrorKind::mismatch);
-  EXPECT_THAT(outcome.text, AllOf(HasSubstr("allreduce_ring of 1000 float32, sum"),
-                                  HasSubstr("broadcast_linear of 1000 float32, root 2")));
-  expect_ones(data);
+  for (const Wire wire : wires) {
+    SCOPED_TRACE(wire == Wire::shm ? "shm" : "tcp");
+    ForkWorld world(ranks, patient(wire));
+    const std::vector<Block> data = blocks_of_ones(world, 1000);
+    const Outcome outcome = fail(world, [&](Rank& rank) {
+      const Block mine = data[static_cast<std::size_t>(rank.index())];
+      if (rank.index() == 1) allreduce_ring(rank.channel(), mine, Op::sum);
+      broadcast_linear(rank.channel(), mine, 2);
+      if (rank.index() != 1) allreduce_ring(rank.channel(), mine, Op::sum);
+    });
+    EXPECT_EQ(outcome.kind, ErrorKind::mismatch);
+    EXPECT_THAT(outcome.text, AllOf(HasSubstr("allreduce_ring of 1000 float32, sum"),
+                                    HasSubstr("broadcast_linear of 1000 float32, root 2")));
+    expect_ones(data);
+  }
 }
 
 TEST(CallCheck, AnOutputIsNotEvenFilledWithTheRanksOwnInput) {
-  ForkWorld world(ranks, {.timeout_seconds = 3600.0});
-  const std::vector<Block> data = blocks_of_ones(world, 40);
-  const Outcome outcome = fail(world, [&](Rank& rank) {
-    const Block mine = data[static_cast<std::size_t>(rank.index())];
-    std::vector<float> own(10, 7.0F);
-    const Block input{reinterpret_cast<std::byte*>(own.data()), own.size(), DType::float32};
-    if (rank.index() == 2) usleep(20 * milliseconds);
-    if (rank.index() == 2) return allreduce_ring(rank.channel(), mine, Op::sum);
-    run(find_algorithm(Collective::allgather, "ring"), rank.channel(),
-        {.input = input, .output = mine});
-  });
-  EXPECT_EQ(outcome.kind, ErrorKind::mismatch);
-  expect_ones(data);
+  for (const Wire wire : wires) {
+    SCOPED_TRACE(wire == Wire::shm ? "shm" : "tcp");
+    ForkWorld world(ranks, patient(wire));
+    const std::vector<Block> data = blocks_of_ones(world, 40);
+    const Outcome outcome = fail(world, [&](Rank& rank) {
+      const Block mine = data[static_cast<std::size_t>(rank.index())];
+      std::vector<float> own(10, 7.0F);
+      const Block input{reinterpret_cast<std::byte*>(own.data()), own.size(), DType::float32};
+      if (rank.index() == 2) usleep(20 * milliseconds);
+      if (rank.index() == 2) return allreduce_ring(rank.channel(), mine, Op::sum);
+      run(find_algorithm(Collective::allgather, "ring"), rank.channel(),
+          {.input = input, .output = mine});
+    });
+    EXPECT_EQ(outcome.kind, ErrorKind::mismatch);
+    expect_ones(data);
+  }
 }
 
 TEST(CallCheck, ARankThatLeavesInsteadOfMakingTheCallIsNamed) {

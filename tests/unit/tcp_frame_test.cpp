@@ -72,7 +72,7 @@ TEST(TcpFrame, AnotherVersionIsRefusedWithBothNumbers) {
   std::string bytes = encode(Hello{});
   bytes[8] = 99;
   EXPECT_THAT(failure_of([&] { decode_hello(bytes.substr(0, 12)); }),
-              HasSubstr("version 99 of the protocol, expected 1"));
+              HasSubstr("version 99 of the protocol, expected 2"));
 }
 
 TEST(TcpFrame, AMessageHeaderSurvivesTheWireWithAndWithoutItsCall) {
@@ -153,7 +153,7 @@ TEST(TcpFrame, StatesFailuresAndWelcomesSurviveTheWire) {
   const LaneState decoded = decode_lane_state(encode(state));
   EXPECT_EQ(encode(decoded), encode(state));
   EXPECT_EQ(decoded.call.describe(), state.call.describe());
-  EXPECT_EQ(decode_failure(encode(FailureNotice{9, "why"})).text, "why");
+  EXPECT_EQ(decode_failure(encode(FailureNotice{9, ErrorKind::timeout, "why"})).text, "why");
   const Welcome welcome{.session = 5, .members = {{}, {"10.0.0.2", 4000}, {"::1", 1}}};
   EXPECT_EQ(encode(decode_welcome(encode(welcome), 3)), encode(welcome));
   EXPECT_THAT(failure_of([&] { decode_welcome(encode(welcome), 4); }),
