@@ -25,7 +25,7 @@ std::size_t gloo_chunk_count(std::size_t count, std::size_t element_bytes, std::
 Block Block::slice(std::size_t first, std::size_t length) const {
   check(first <= count && length <= count - first,
         "block: elements [{}, {} + {}) do not lie within {} elements", first, first, length, count);
-  std::byte* const begin = is_ghost() ? nullptr : data + first * bytes_of(dtype);
+  std::byte* const begin = data == nullptr ? nullptr : data + first * bytes_of(dtype);
   return Block{begin, length, dtype};
 }
 

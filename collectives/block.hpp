@@ -18,13 +18,14 @@ namespace tutti {
 enum class Partition : std::uint8_t { balanced, gloo };
 
 /// `count` elements of type `dtype` at `data`, which the block does not own. `data == nullptr` is a
-/// ghost: a size without memory, legal wherever a real block is, and of the same simulated cost.
+/// ghost: a size without memory, legal wherever a real block is, and of the same simulated cost. A
+/// ghost may have an address, see ghost_address(); its slices and parts then have theirs.
 struct Block {
   std::byte* data = nullptr;
   std::size_t count = 0;
   DType dtype = DType::float32;
 
-  bool is_ghost() const { return data == nullptr; }
+  bool is_ghost() const { return reinterpret_cast<std::intptr_t>(data) <= 0; }
   bool is_empty() const { return count == 0; }
   std::size_t bytes() const { return count * bytes_of(dtype); }
 
@@ -37,5 +38,11 @@ struct Block {
   /// Part `index` (taken modulo `parts`, so -1 is the last) of the block divided into `parts`.
   Block part(int index, int parts, Partition partition = Partition::balanced) const;
 };
+
+/// An address for ghosts, in the half of the address space that belongs to the kernel, so that no
+/// memory has it: it tells parts of a buffer from others where only costs are of interest.
+inline std::byte* ghost_address(std::uintptr_t offset_bytes = 0) {
+  return reinterpret_cast<std::byte*>(std::uintptr_t{1} << 63 | offset_bytes);
+}
 
 }  // namespace tutti

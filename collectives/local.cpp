@@ -7,6 +7,8 @@
 namespace tutti {
 namespace {
 
+constexpr std::ptrdiff_t scratch_distance = std::ptrdiff_t{1} << 59;  // Between ghosts.
+
 void check_alike(const char* what, Block target, Block source) {
   check(target.count == source.count && target.is_ghost() == source.is_ghost(),
         "{}: the target has {} elements{}, the source {}{}", what, target.count,
@@ -80,6 +82,8 @@ Scratch::Scratch(Channel& channel, Block like) : block_(like) {
   if (!like.is_ghost()) {
     memory_ = std::make_unique_for_overwrite<std::byte[]>(like.bytes());
     block_.data = memory_.get();
+  } else if (like.data != nullptr) {
+    block_.data += scratch_distance;  // Apart from what it is like.
   }
   channel.charge(Work{Work::Kind::scratch, 0.0, block_, {}, Op::replace});
 }

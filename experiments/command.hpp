@@ -1,13 +1,16 @@
 // Command: what a subcommand of tutti is to the command line.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "experiments/output.hpp"
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace tutti {
 
@@ -25,7 +28,9 @@ struct ExitWithCode {
 
 struct ClusterFlags;
 struct ConditionFlags;
+struct LevelNames;
 struct ShapeChanges;
+struct Tuning;
 
 /// --topology, --set, --fail, --straggle, --model and --engine.
 void add_cluster(CLI::App& app, ClusterFlags& flags);
@@ -35,6 +40,13 @@ void add_cluster_changes(CLI::App& app, ClusterFlags& flags);
 
 /// --set and --fail.
 void add_changes(CLI::App& app, ShapeChanges& changes);
+
+/// --segments, --radix, --group, --inner and --outer.
+void add_tuning(CLI::App& app, Tuning& tuning, LevelNames& levels);
+
+/// --members and --counts; returns the latter.
+CLI::Option* add_parts(CLI::App& app, std::vector<int>& members,
+                       std::vector<std::size_t>& part_counts);
 
 /// --jitter, --repetitions, --seed, --groups, --repeat and --why.
 void add_conditions(CLI::App& app, ConditionFlags& flags);
@@ -50,5 +62,9 @@ Command add_catalogue(CLI::App& app);
 Command add_replay(CLI::App& app);
 Command add_topo(CLI::App& app);
 Command add_whatif(CLI::App& app);
+Command add_log(CLI::App& app);
+Command add_export_rules(CLI::App& app);
+Command add_calibrate(CLI::App& app);
+Command add_validate(CLI::App& app);
 
 }  // namespace tutti

@@ -43,6 +43,8 @@ struct Typed {
   double timeout_seconds() const { return static_cast<double>(timeout_milliseconds) / 1e3; }
 };
 
+}  // namespace
+
 void add_tuning(CLI::App& app, Tuning& tuning, LevelNames& levels) {
   const auto add = [&](const char* flag, int& value, const std::string& what) {
     app.add_option(flag, value, what + " (0: the algorithm's own default)")
@@ -59,6 +61,8 @@ void add_tuning(CLI::App& app, Tuning& tuning, LevelNames& levels) {
   app.add_option("--outer", levels.outer,
                  "What they run between the groups: any algorithm of the collective");
 }
+
+namespace {
 
 // The parser itself takes "-2" for a very large number.
 const CLI::Validator not_negative(
@@ -165,7 +169,8 @@ void add_trace(CLI::App& app, std::string& file) {
   app.add_option("--trace", file, "Write one JSON line per finished request to this file");
 }
 
-// Returns --counts.
+}  // namespace
+
 CLI::Option* add_parts(CLI::App& app, std::vector<int>& members,
                        std::vector<std::size_t>& part_counts) {
   add_list(app, "--members", members, std::numeric_limits<int>::max(),
@@ -173,6 +178,8 @@ CLI::Option* add_parts(CLI::App& app, std::vector<int>& members,
   return add_list(app, "--counts", part_counts, most_part_count,
                   "Elements of each rank's part, comma-separated: the v-form of a collective");
 }
+
+namespace {
 
 void add_rows(CLI::App& app, QuestionFlags& question, Typed& typed) {
   app.add_option("COLLECTIVE", question.collective, collective_names)->required();
@@ -328,6 +335,9 @@ Command add_crossover(CLI::App& app) {
   add_question(app, flags->question);
   add_cluster_ranks(app, flags->question, *typed);
   add_cluster(app, flags->cluster);
+  app.get_option("--topology")->required(false);
+  app.add_option("--profile", flags->profile,
+                 "What tutti calibrate measured, a file, instead of a topology");
   app.add_flag("--measure", flags->measure, "Also measure between real processes on this machine");
   app.add_option("--transport", flags->transport, "Of these: shm or tcp")->capture_default_str();
   add_address(app, flags->world);
@@ -340,7 +350,8 @@ Command add_crossover(CLI::App& app) {
 Examples:
   tutti crossover --topology topologies/star.yaml --ranks 4
   tutti crossover --topology topologies/star.yaml --set hosts=64 --algo all
-  tutti crossover allreduce --topology topologies/star.yaml --ranks 4 --measure)" +
+  tutti crossover allreduce --topology topologies/star.yaml --ranks 4 --measure
+  tutti crossover allreduce --profile shm.yaml --ranks 4 --algo all --measure)" +
              "\n" + exit_codes);
   return [flags, typed](Output& output) {
     check_cluster_ranks(flags->question, *typed);
@@ -438,6 +449,12 @@ Examples:
   add("simulate", "Time a collective on a simulated cluster", add_simulate);
   add("whatif", "Compare many clusters, sizes and algorithms in one study", add_whatif);
   add("crossover", "Find the sizes at which the best algorithm changes", add_crossover);
+  add("calibrate", "Measure what messages and local work take here, for predictions",
+      add_calibrate);
+  add("validate", "Compare predictions with measurements", add_validate);
+  add("log", "Read and fit logs of benchmarks that you already have", add_log);
+  add("export", "Write results as the rules by which MPI libraries and NCCL choose",
+      add_export_rules);
   add("catalogue", "List all algorithms with their costs, and prove them", add_catalogue);
   add("explain", "Show what an algorithm does step by step, or export it", add_explain);
   add("replay", "Time a plan from a file on a simulated cluster", add_replay);
@@ -462,8 +479,9 @@ Examples:
     const char* const kind = word.starts_with('-') ? "option" : "command";
     return complain(
         (word.empty() ? "no command given" : fmt::format("unknown {} '{}'", kind, word)) +
-            "\ntutti: the commands are verify, bench, simulate, whatif, crossover, catalogue, "
-            "explain, replay, emulate, rank and topo; see --help",
+            "\ntutti: the commands are verify, bench, simulate, whatif, crossover, "
+            "calibrate, validate, log, export, catalogue, explain, replay, emulate, rank and "
+            "topo; see --help",
         usage_error);
   }
   return execute(chosen);

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "exec/fork_world.hpp"
 #include "experiments/bench.hpp"
 #include "experiments/files.hpp"
 #include "experiments/fit.hpp"
+#include "experiments/profiled_survey.hpp"
 #include "experiments/survey.hpp"
 #include "experiments/transport.hpp"
+#include "topologies/document.hpp"
 
 namespace tutti {
 
@@ -32,11 +35,17 @@ used. They are fitted to messages of 64 B up to 16 MiB: alpha and gamma while al
 neighbours exchange at once, beta of a message alone. If that is slower when all ranks are busy
 (loaded beta), all messages of the star also share one medium that carries as much.
 
+With --profile FILE (of tutti calibrate) the times are predictions with the profile for ranks on the
+machine that it is of, with buffers that every rank has just written; no topology is needed. Behind
+a crossover are the ends of its 90 % interval, from 40 draws out of the profile's intervals, and how
+many of these have it at all.
+
 JSON is one object: collective, dtype, op, ranks, algorithms, left_out [{algorithm, supported}] (of
 all, those that do not support the ranks or the tuning), shape, model, fit (alpha_us,
 beta_ns_per_byte, loaded_beta_ns_per_byte, gamma_ns_per_byte; null without --measure), simulated
 {crossovers, rows}, and with --measure: measured {crossovers, rows}, ratios [{from, to,
-predicted_bytes, measured_bytes, ratio}], note. A crossover is {from, to, bytes}; a row {bytes,
+predicted_bytes, measured_bytes, ratio}], note; with --profile the simulated crossovers also have
+low_bytes, high_bytes and share. A crossover is {from, to, bytes}; a row {bytes,
 count, times_us {algorithm: time}, winner, margin (0.25: the second takes a quarter longer),
 reason}, measured rows also predicted_over_measured {algorithm: ratio}.)";
 
@@ -56,6 +65,8 @@ struct Match {
 
 struct Study {
   Question question;
+  std::string profile;              // Where the profile comes from; "" without.
+  std::vector<Interval> intervals;  // Of the simulated changes, with a profile.
   std::string shape;
   std::string model_name;
   CostModel model;
@@ -132,18 +143,6 @@ std::string reason(const Study& study, const Sample& sample) {
                      is_moved ? "moved" : "reduced", of_second, digits);
 }
 
-// Over the question's units, so that bisection too meets only counts that are multiples of them.
-Survey survey_question(const Question& question, const Evaluate& evaluate,
-                       double tolerance = equal_times) {
-  std::vector<std::size_t> units;
-  for (const std::size_t count : question.counts) units.push_back(count / question.unit);
-  Survey result = survey(
-      units, [&](std::size_t count) { return evaluate(count * question.unit); }, tolerance);
-  for (Sample& sample : result.samples) sample.count *= question.unit;
-  for (Change& change : result.changes) change.count *= static_cast<double>(question.unit);
-  return result;
-}
-
 Survey survey_simulated(const Question& question, SimulatedWorld& world, const TraceFile& trace) {
   StatusLine status;
   return survey_question(question, [&](std::size_t count) {
@@ -190,7 +189,17 @@ std::string text_of(const MachineModel& machine) {
 }
 
 Study examine(const CrossoverFlags& flags) {
-  Cluster cluster = load_cluster(flags.cluster, flags.question.ranks);
+  std::optional<Profile> profile;
+  if (!flags.profile.empty()) {
+    if (!flags.cluster.topology.empty()) {
+      throw Error(ErrorKind::usage, "--profile is of a machine, expected no --topology with it");
+    }
+    profile = read_profile(read_source(flags.profile), flags.profile);
+  } else if (flags.cluster.topology.empty()) {
+    throw Error(ErrorKind::usage, "expected --topology or --profile, a file");
+  }
+  Cluster cluster = profile ? cluster_of(*profile, flags.question.ranks)
+                            : load_cluster(flags.cluster, flags.question.ranks);
   check_apart(flags.trace, flags.cluster.topology);
   QuestionFlags typed = flags.question;
   const bool is_allreduce = parse_collective(typed.collective) == Collective::allreduce;
@@ -211,15 +220,25 @@ Study examine(const CrossoverFlags& flags) {
     check_ranks(cluster.ranks, most_real_ranks);
     study.note = warn_if_oversubscribed(cluster.ranks);
     world = make_world(transport, cluster.ranks, flags.world);
-    study.fit = fit_this_machine(study.question, *world);
-    cluster.shape = shape_of(*study.fit, cluster.ranks);
+    if (!profile) {
+      study.fit = fit_this_machine(study.question, *world);
+      cluster.shape = shape_of(*study.fit, cluster.ranks);
+    }
   }
-  const auto simulated =
-      make_simulated_world(cluster.engine, cluster.shape, cluster.ranks, cluster.options);
   study.shape = cluster.shape.name;
-  study.model_name = simulated->describe();
   study.model = cost_model(cluster.shape, cluster.ranks);
-  study.simulated = survey_simulated(study.question, *simulated, TraceFile(flags.trace));
+  if (profile) {
+    study.profile = describe(*profile, flags.profile);
+    study.model_name = "measured messages and work, replayed";
+    ProfiledSurvey predicted = survey_predicted(study.question, *profile);
+    study.simulated = std::move(predicted.survey);
+    study.intervals = std::move(predicted.intervals);
+  } else {
+    const auto simulated =
+        make_simulated_world(cluster.engine, cluster.shape, cluster.ranks, cluster.options);
+    study.model_name = simulated->describe();
+    study.simulated = survey_simulated(study.question, *simulated, TraceFile(flags.trace));
+  }
   if (world) study.measured = survey_measured(study.question, *world, flags.repetitions);
   return study;
 }
@@ -232,10 +251,17 @@ double ratio_of(const Study& study, std::size_t sample, std::size_t algorithm) {
 
 Json to_json(const Study& study, const Survey& survey, bool is_measured) {
   Json json = {{"crossovers", Json::array()}, {"rows", Json::array()}};
-  for (const Change& change : survey.changes) {
-    json["crossovers"].push_back({{"from", study.name(change.from)},
-                                  {"to", study.name(change.to)},
-                                  {"bytes", study.bytes(change.count)}});
+  for (std::size_t i = 0; i < survey.changes.size(); ++i) {
+    const Change& change = survey.changes[i];
+    Json each = {{"from", study.name(change.from)},
+                 {"to", study.name(change.to)},
+                 {"bytes", study.bytes(change.count)}};
+    if (!is_measured && i < study.intervals.size()) {
+      each["low_bytes"] = study.bytes(study.intervals[i].low_count);
+      each["high_bytes"] = study.bytes(study.intervals[i].high_count);
+      each["share"] = study.intervals[i].share;
+    }
+    json["crossovers"].push_back(std::move(each));
   }
   for (std::size_t i = 0; i < survey.samples.size(); ++i) {
     const Sample& sample = survey.samples[i];
@@ -275,12 +301,15 @@ void print_json(const Study& study, Output& output) {
     json["left_out"].push_back(
         {{"algorithm", algorithm->name}, {"supported", algorithm->supported}});
   }
-  if (study.measured) {
+  if (!study.profile.empty()) json["profile"] = study.profile;
+  if (study.fit) {
     const CostModel& cost = study.fit->cost;
     json["fit"] = {{"alpha_us", cost.alpha_seconds * 1e6},
                    {"beta_ns_per_byte", cost.beta_seconds_per_byte * 1e9},
                    {"loaded_beta_ns_per_byte", study.fit->loaded_beta_seconds_per_byte * 1e9},
                    {"gamma_ns_per_byte", cost.gamma_seconds_per_byte * 1e9}};
+  }
+  if (study.measured) {
     json["measured"] = to_json(study, *study.measured, true);
     json["ratios"] = Json::array();
     for (const auto& [predicted, measured] : study.matches()) {
@@ -358,9 +387,17 @@ void print_rows(const Study& study, const Survey& survey, bool is_measured, Outp
     output.print("{}  {:<{}} {:>6.1f}%  {}", line, study.name(sample.winner()), name_width,
                  sample.margin() * 100, reason(study, sample));
   }
-  for (const Change& change : survey.changes) {
-    output.print("crossover: {} -> {} at {}", study.name(change.from), study.name(change.to),
-                 format_bytes(study.bytes(change.count)));
+  for (std::size_t i = 0; i < survey.changes.size(); ++i) {
+    const Change& change = survey.changes[i];
+    std::string interval;
+    if (!is_measured && i < study.intervals.size()) {
+      const Interval& found = study.intervals[i];
+      interval = fmt::format(", {} .. {} (in {:.0f} % of the draws)",
+                             format_bytes(study.bytes(found.low_count)),
+                             format_bytes(study.bytes(found.high_count)), found.share * 100);
+    }
+    output.print("crossover: {} -> {} at {}{}", study.name(change.from), study.name(change.to),
+                 format_bytes(study.bytes(change.count)), interval);
   }
   if (survey.changes.empty()) {
     const auto bytes = [&](const Sample& sample) {
@@ -376,6 +413,7 @@ void print_table(const Study& study, const Repetitions& repetitions, Output& out
   output.print("# tutti crossover: {}", study.question.describe());
   const std::string left_out = study.question.describe_left_out();
   if (!left_out.empty()) output.print("# {}", left_out);
+  if (!study.profile.empty()) output.print("# profile {}", study.profile);
   if (study.fit) {
     output.print("# fitted on this machine: {}", text_of(*study.fit));
     output.line("# these replace the topology's latency, bandwidth and reduction speed");

@@ -16,6 +16,7 @@ struct CrossoverFlags {
 
   QuestionFlags question;  ///< No algorithms: ring and tree for allreduce, else all.
   ClusterFlags cluster;
+  std::string profile;   ///< A file, instead of a topology; "" is none.
   bool measure = false;  ///< Also between real processes, on a model of this machine.
   Repetitions repetitions;
   std::string transport = "shm";  ///< Of these.

@@ -133,21 +133,25 @@ std::vector<Timing> Meter::time(std::span<const Job> jobs) {
     std::optional<Waits> waits;
     if (waits_ != nullptr) waits.emplace(traced.channel());
     Channel& timed = waits ? *waits : traced.channel();
-    for (const Job& job : jobs) {
+    const auto write_buffers = [&](const Job& job) {
       std::memset(block_of(data_, rank.index(), job).data, 0, job.bytes());
       if (is_alltoall(job)) std::memset(block_of(sent_, rank.index(), job).data, 0, job.bytes());
-    }
+    };
+    for (const Job& job : jobs) write_buffers(job);
     for (int i = -repetitions_.warmup; i < repetitions_.iterations; ++i) {
       if (i == 0 && waits) waits->reset();
       for (std::size_t k = 0; k < jobs.size(); ++k) {
         const Job& job = jobs[k];
+        if (repetitions_.refresh) write_buffers(job);
         barrier_dissemination(channel);
         const Arguments arguments = arguments_of(rank.index(), job);
         const double start = channel.now();
-        run(*job.algorithm, timed, arguments);
-        const double end = channel.now();
+        for (int call = 0; call < repetitions_.calls; ++call) {
+          run(*job.algorithm, timed, arguments);
+        }
+        const double seconds = (channel.now() - start) / repetitions_.calls;
         if (i < 0) continue;
-        seconds_of(index)[static_cast<std::size_t>(i) * jobs.size() + k] = end - start;
+        seconds_of(index)[static_cast<std::size_t>(i) * jobs.size() + k] = seconds;
       }
     }
     if (waits) add_waits(index, *waits, jobs.size());
@@ -195,9 +199,11 @@ std::vector<std::size_t> Meter::count_wrong(std::span<const Job> jobs) {
 }
 
 void run_on_ghosts(const Job& job, Channel& channel) {
-  const Block ghost{nullptr, job.count, job.dtype};
+  constexpr std::uintptr_t apart = std::uintptr_t{1} << 58;
+  const Block ghost{ghost_address(), job.count, job.dtype};
+  const Block sent{ghost_address(apart), job.count, job.dtype};
   run(*job.algorithm, channel,
-      arguments_of(job, job.division(channel.size()), channel.rank(), ghost, ghost));
+      arguments_of(job, job.division(channel.size()), channel.rank(), ghost, sent));
 }
 
 double simulated_seconds(SimulatedWorld& world, const Job& job, const TraceFile& trace,

@@ -31,6 +31,8 @@ Timing timing_of(std::vector<double> seconds);
 struct Repetitions {
   int warmup = 5;
   int iterations = 20;
+  int calls = 1;         ///< In a row for each iteration, whose time is shared among them.
+  bool refresh = false;  ///< Every rank writes its buffer anew before each iteration.
 };
 
 /// Runs jobs in a world, in memory that it allocates once: in place, but for alltoall, whose ranks

@@ -55,6 +55,19 @@ TEST(Block, PartsFollowEachOtherAndCoverTheBlockInEitherPartition) {
   }
 }
 
+TEST(Block, AGhostWithAnAddressStaysAGhostWhosePartsLieWithinIt) {
+  const Block whole{ghost_address(), 12, DType::float32};
+  EXPECT_TRUE(whole.is_ghost());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(whole.part(i, 3).is_ghost());
+    EXPECT_EQ(whole.part(i, 3).data, ghost_address(static_cast<std::uintptr_t>(i) * 16));
+  }
+  const Block nowhere{nullptr, 12, DType::float32};
+  EXPECT_EQ(nowhere.slice(4, 4).data, nullptr);
+  std::array<std::byte, 64> memory{};
+  EXPECT_FALSE((Block{memory.data(), 1, DType::float32}.is_ghost()));
+}
+
 TEST(Block, PartIndicesAreTakenModuloTheNumberOfParts) {
   std::array<std::byte, 64> memory{};
   const Block whole{memory.data(), 13, DType::int32};

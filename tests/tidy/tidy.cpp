@@ -47,8 +47,11 @@ const std::vector<FolderRule>& folder_rules() {
       {"exec/", {"collectives/", "topologies/", "process/"}, simulator},
       {"emulation/", {"collectives/", "topologies/", "process/"}, join({simulator, torch})},
       {"training/", {"collectives/"}, simulator},
+      {"profiles/", {"collectives/", "topologies/", "sim/"}, join({simulator, torch, machine})},
+      {"deploy/", {"collectives/", "topologies/", "profiles/"}, join({simulator, torch, machine})},
       {"experiments/",
-       {"collectives/", "topologies/", "process/", "sim/", "exec/", "emulation/", "training/"},
+       {"collectives/", "topologies/", "process/", "sim/", "exec/", "emulation/", "training/",
+        "profiles/", "deploy/"},
        join({simulator, torch})},
   };
   return rules;
@@ -56,7 +59,8 @@ const std::vector<FolderRule>& folder_rules() {
 
 const std::set<std::string_view> own_folders = {"collectives/", "topologies/",  "process/",
                                                 "sim/",         "exec/",        "emulation/",
-                                                "training/",    "experiments/", "tests/"};
+                                                "training/",    "profiles/",    "deploy/",
+                                                "experiments/", "tests/"};
 
 // In two halves, so that this file does not break its own rule.
 const std::vector<std::string> places = {
