@@ -137,6 +137,20 @@ std::vector<double> starts_of(const std::vector<std::string>& words, int ranks) 
   return starts;
 }
 
+// The speed of a host divides times that may all be zero.
+void warn_of_idle_speeds(const Shape& shape) {
+  const auto is_idle = [](const Host& host) {
+    return host.speed != 1.0 && !host.reduction_bytes_per_second &&
+           host.send_overhead_seconds == 0.0 && host.receive_overhead_seconds == 0.0;
+  };
+  const auto found = std::find_if(shape.hosts.begin(), shape.hosts.end(), is_idle);
+  if (found == shape.hosts.end()) return;
+  warn(
+      fmt::format("the speed of {} changes nothing, since its reductions are free and it has no "
+                  "overheads; see --set reduction=10GBps",
+                  found->name));
+}
+
 }  // namespace
 
 Cluster load_cluster(const ClusterFlags& flags, int ranks) {
@@ -144,6 +158,7 @@ Cluster load_cluster(const ClusterFlags& flags, int ranks) {
   cluster.options.model = parse_network_model(flags.model);
   cluster.engine = parse_engine(flags.engine);
   cluster.shape = load_topology(flags.topology, flags.changes, PlatformUse::as_it_is);
+  warn_of_idle_speeds(cluster.shape);
   cluster.ranks = ranks == 0 ? cluster.shape.size() : ranks;
   if (cluster.ranks < 1 || cluster.ranks > cluster.shape.size()) {
     throw Error(ErrorKind::usage,

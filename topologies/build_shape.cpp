@@ -111,10 +111,11 @@ void check_shared_hosts(const Shape& shape) {
   for (std::size_t rank = 0; rank < shape.placement.size(); ++rank) {
     const auto host = static_cast<std::size_t>(shape.placement[rank]);
     if (rank_of[host] >= 0) {
-      throw ShapeError(fmt::format(
-          "ranks {} and {} are both on {}, which has no loopback link between them, expected "
-          "'loopback' in 'host' or one rank a host",
-          rank_of[host], rank, shape.hosts[host].name));
+      throw ShapeError(
+          fmt::format("'placement' puts ranks {} and {} both on {}, which has no loopback link "
+                      "between them, expected "
+                      "'loopback' in 'host' or one rank a host",
+                      rank_of[host], rank, shape.hosts[host].name));
     }
     rank_of[host] = static_cast<int>(rank);
   }

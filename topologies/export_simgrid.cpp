@@ -87,8 +87,8 @@ std::string export_simgrid(const Shape& shape) {
   const int hosts = static_cast<int>(shape.hosts.size());
   if (hosts > maximum_exported_hosts) {
     throw ShapeError(
-        fmt::format("{} hosts, expected at most {}: SimGrid's format lists the routes "
-                    "between all pairs",
+        fmt::format("{} hosts, expected at most {}: the routes between all pairs are listed, since "
+                    "SimGrid's own clusters route otherwise",
                     hosts, maximum_exported_hosts));
   }
   pugi::xml_document document;

@@ -177,13 +177,29 @@ void Fields::fail_at(const DocumentNode& node, std::string_view key, std::string
                                 : fmt::format("{}: {}: {}", where, path, what));
 }
 
+namespace {
+
+/// The part of a map that "links[3]" names; null if there is none.
+const DocumentNode* part_of(const DocumentNode& map, std::string_view name) {
+  const std::size_t bracket = std::min(name.find('['), name.size());
+  const DocumentNode* const value = map.find(name.substr(0, bracket));
+  if (value == nullptr || bracket == name.size()) return value;
+  std::size_t index = 0;
+  const auto [rest, status] =
+      std::from_chars(name.data() + bracket + 1, name.data() + name.size(), index);
+  if (status != std::errc{} || index >= value->children.size()) return value;
+  return &value->children[index];
+}
+
+}  // namespace
+
 void Fields::fail_building(const std::string& what) const {
   const std::size_t end = what.find('\'', 1);
   const DocumentNode* culprit = &map_;
   if (what.starts_with('\'') && end != std::string::npos) {
     std::string_view keys = std::string_view(what).substr(1, end - 1);
     const DocumentNode* next = &map_;
-    while (!keys.empty() && (next = next->find(keys.substr(0, keys.find('.')))) != nullptr) {
+    while (!keys.empty() && (next = part_of(*next, keys.substr(0, keys.find('.')))) != nullptr) {
       culprit = next;
       keys.remove_prefix(std::min(keys.find('.'), keys.size() - 1) + 1);
     }

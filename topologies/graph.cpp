@@ -23,12 +23,15 @@ std::uint64_t pair_of(int from, int to) {
 Numbers add_nodes(FabricBuilder& builder, const GraphSpec& spec) {
   Numbers numbers;
   for (const bool hosts : {true, false}) {
-    for (const GraphSpec::GraphNode& node : spec.nodes) {
+    for (std::size_t index = 0; index < spec.nodes.size(); ++index) {
+      const GraphSpec::GraphNode& node = spec.nodes[index];
       if (node.is_host != hosts) continue;
-      if (node.name.empty()) throw ShapeError("a node has an empty name");
+      if (node.name.empty()) {
+        throw ShapeError(fmt::format("'nodes[{}]': a node has an empty name", index));
+      }
       const int number = hosts ? builder.add_terminal(node.name) : builder.add_node(node.name);
       if (numbers.emplace(node.name, number).second) continue;
-      throw ShapeError(fmt::format("two nodes are named '{}'", node.name));
+      throw ShapeError(fmt::format("'nodes[{}]': two nodes are named '{}'", index, node.name));
     }
     if (numbers.empty()) throw ShapeError("'nodes' has no host, expected one at least");
   }
@@ -42,8 +45,10 @@ int number_of(const Numbers& numbers, const std::string& name, std::string_view 
 }
 
 void add_cables(FabricBuilder& builder, const GraphSpec& spec, const Numbers& numbers) {
-  for (const GraphSpec::GraphCable& cable : spec.cables) {
-    const std::string where = fmt::format("the link between '{}' and '{}'", cable.from, cable.to);
+  for (std::size_t index = 0; index < spec.cables.size(); ++index) {
+    const GraphSpec::GraphCable& cable = spec.cables[index];
+    const std::string where =
+        fmt::format("'links[{}]': the link between '{}' and '{}'", index, cable.from, cable.to);
     const int from = number_of(numbers, cable.from, where);
     const int to = number_of(numbers, cable.to, where);
     if (from == to) {
@@ -75,15 +80,16 @@ class RouteReader {
     }
   }
 
-  void read(const GraphSpec::GraphRoute& route, GivenRoutes& given) const {
-    add(route.nodes, given);
+  void read(const GraphSpec::GraphRoute& route, std::size_t index, GivenRoutes& given) const {
+    add(route.nodes, index, given);
     if (!route.both_ways) return;
-    add({route.nodes.rbegin(), route.nodes.rend()}, given);
+    add({route.nodes.rbegin(), route.nodes.rend()}, index, given);
   }
 
  private:
-  void add(const std::vector<std::string>& names, GivenRoutes& given) const {
-    const std::string where = fmt::format("the route [{}]", fmt::join(names, ", "));
+  void add(const std::vector<std::string>& names, std::size_t index, GivenRoutes& given) const {
+    const std::string where =
+        fmt::format("'routes[{}]': the route [{}]", index, fmt::join(names, ", "));
     if (names.size() < 2) throw ShapeError(where + " has less than two nodes");
     std::vector<int> nodes;
     for (const std::string& name : names) nodes.push_back(number_of(numbers_, name, where));
@@ -93,17 +99,18 @@ class RouteReader {
     }
     if (nodes.front() == nodes.back()) throw ShapeError(where + " ends where it begins");
     Route links;
-    for (std::size_t index = 1; index < nodes.size(); ++index) {
-      const auto found = first_links_.find(pair_of(nodes[index - 1], nodes[index]));
+    for (std::size_t hop = 1; hop < nodes.size(); ++hop) {
+      const auto found = first_links_.find(pair_of(nodes[hop - 1], nodes[hop]));
       if (found == first_links_.end()) {
         throw ShapeError(fmt::format("{}: there is no link from '{}' to '{}'", where,
-                                     names[index - 1], names[index]));
+                                     names[hop - 1], names[hop]));
       }
       links.push_back(found->second);
     }
     if (given.emplace(pair_of(nodes.front(), nodes.back()), std::move(links)).second) return;
-    throw ShapeError(fmt::format("two routes are given from '{}' to '{}', expected one",
-                                 names.front(), names.back()));
+    throw ShapeError(
+        fmt::format("'routes[{}]': two routes are given from '{}' to '{}', expected one", index,
+                    names.front(), names.back()));
   }
 
   const Numbers& numbers_;
@@ -127,7 +134,9 @@ Fabric graph(const GraphSpec& spec) {
   const auto given = std::make_shared<GivenRoutes>();
   if (!spec.routes.empty()) {
     const RouteReader reader(spec, builder, numbers);
-    for (const GraphSpec::GraphRoute& route : spec.routes) reader.read(route, *given);
+    for (std::size_t index = 0; index < spec.routes.size(); ++index) {
+      reader.read(spec.routes[index], index, *given);
+    }
   }
   Fabric fabric = std::move(builder).build({});
   for (const std::string& gateway : spec.gateways) {

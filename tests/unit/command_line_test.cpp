@@ -366,10 +366,11 @@ TEST(BenchCommand, AJsonRowHasTheDocumentedKeysInOrder) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : row.items()) keys.push_back(key);
   EXPECT_EQ(keys, (std::vector<std::string>{
-                      "collective", "algo",     "ranks",     "bytes",  "count",    "dtype",
-                      "op",         "root",     "time_us",   "p50_us", "p99_us",   "algbw",
-                      "busbw",      "wrong",    "transport", "model",  "topology", "lower_bound_us",
-                      "note",       "segments", "radix",     "group",  "inner",    "outer"}));
+                      "collective", "algo",     "ranks",          "bytes",   "count",
+                      "dtype",      "op",       "root",           "time_us", "p50_us",
+                      "p99_us",     "algbw",    "busbw",          "wrong",   "transport",
+                      "model",      "topology", "lower_bound_us", "note",    "segments",
+                      "radix",      "group",    "inner",          "outer",   "path"}));
   EXPECT_EQ(row["bytes"], 1024);  // Rounded down to whole elements.
   EXPECT_EQ(row["count"], 256);
   EXPECT_EQ(row["op"], "none");

@@ -231,5 +231,27 @@ TEST_F(StarFile, ABadSettingIsNamedInTheFilesPlace) {
   EXPECT_THAT(refusal(good, {"hosts"}), StartsWith("--set hosts: expected KEY=VALUE"));
 }
 
+TEST(LoadShape, WhatAGraphsPartsDoWrongIsToldAtTheirPlace) {
+  const auto error_of = [](const std::string& text) {
+    try {
+      parse_shape(text, "test");
+    } catch (const ShapeError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string link = "{between: [a, b], bandwidth: 1GBps, latency: 1us}";
+  EXPECT_THAT(error_of("shape: graph\nnodes:\n  - a\n  - a\n"), StartsWith("test:4:5: "));
+  EXPECT_THAT(error_of("shape: graph\nnodes: [a, b]\nlinks:\n  - " + link +
+                       "\n  - {between: [a, a], bandwidth: 1GBps, latency: 1us}\n"),
+              StartsWith("test:5:5: "));
+  EXPECT_THAT(error_of("shape: graph\nnodes: [a, b]\nlinks: [" + link +
+                       "]\nroutes:\n  - [a, b]\n  - [a, b]\n"),
+              StartsWith("test:6:5: "));
+  EXPECT_THAT(error_of("shape: star\nhosts: 2\nbandwidth: 1GBps\nlatency: 1us\n"
+                       "placement: [0, 0]\n"),
+              StartsWith("test:5:12: "));
+}
+
 }  // namespace
 }  // namespace tutti

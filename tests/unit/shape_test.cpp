@@ -171,7 +171,7 @@ TEST(Placement, WhatCannotBeIsRefusedWithTheFigure) {
   EXPECT_THAT(refusal({}, list({-1})), HasSubstr("puts rank 0 on host -1"));
   EXPECT_THAT(refusal({}, list({})), HasSubstr("lists no hosts"));
   EXPECT_THAT(refusal({}, list({1, 0, 1})),
-              AllOf(HasSubstr("ranks 0 and 2 are both on host-1"), HasSubstr("loopback")));
+              AllOf(HasSubstr("ranks 0 and 2 both on host-1"), HasSubstr("loopback")));
   EXPECT_THAT(refusal({.cores = 2}), HasSubstr("loopback"));
   EXPECT_THAT(refusal({.cores = 0}), HasSubstr("'cores' is 0"));
   EXPECT_THAT(refusal({.cores = maximum_hosts, .loopback = LinkSpec{1e9, 0}}),
