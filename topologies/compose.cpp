@@ -29,15 +29,21 @@ struct Composition {
   RouteFunction inside;            ///< and any of its nodes.
   RouteFunction outer;
 
-  int gateway_of(int device) const {
-    return static_cast<int>(std::int64_t{device} * gateways / devices);
+  /// Which of its own gateways a device uses for a peer, both ways, where it has several.
+  int lane_between(int from, int to) const {
+    const int own = gateways / devices;
+    return own > 1 ? (from + to) % own : 0;
+  }
+
+  int gateway_of(int device, int lane) const {
+    return static_cast<int>(std::int64_t{device} * gateways / devices) + lane;
   }
 
   int node_of(int gateway) const { return gateway_nodes[static_cast<std::size_t>(gateway)]; }
 
   /// From the sender to the gateway by which it leaves, in the inner fabric.
-  Route way_out(int sender, int receiver) const {
-    const int own = gateway_of(sender), arrival = gateway_of(receiver);
+  Route way_out(int sender, int receiver, int lane) const {
+    const int own = gateway_of(sender, lane), arrival = gateway_of(receiver, lane);
     if (!leaves_by_destination || own == arrival) return inside(sender, node_of(own));
     Route direct = inside(sender, node_of(arrival));
     Route relayed = inner(sender, receiver);
@@ -53,9 +59,10 @@ struct Composition {
       append(links, inner(sender, receiver), machine * inner_links);
       return links;
     }
-    const int arrival = gateway_of(receiver);
-    append(links, way_out(sender, receiver), machine * inner_links);
-    const int departure = leaves_by_destination ? arrival : gateway_of(sender);
+    const int lane = lane_between(from, to);
+    const int arrival = gateway_of(receiver, lane);
+    append(links, way_out(sender, receiver, lane), machine * inner_links);
+    const int departure = leaves_by_destination ? arrival : gateway_of(sender, lane);
     append(links, outer(machine * gateways + departure, other * gateways + arrival),
            machines * inner_links);
     append(links, inside(node_of(arrival), receiver), other * inner_links);
@@ -93,10 +100,6 @@ int machines_of(const Fabric& outer, const Fabric& inner) {
                     inner.name, outer.name));
   }
   const int gateways = static_cast<int>(inner.gateways.size());
-  if (gateways > inner.terminals) {
-    throw ShapeError(fmt::format("{} has {} gateways for {} devices, expected at most one each",
-                                 inner.name, gateways, inner.terminals));
-  }
   if (outer.terminals % gateways != 0) {
     throw ShapeError(
         fmt::format("{} has {} ports for machines with {} gateways each, expected a multiple of {}",

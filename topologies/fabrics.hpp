@@ -112,9 +112,9 @@ Fabric product(const std::vector<ProductDimension>& dimensions);
 /// connected by `interconnect`: a switch (NVSwitch), cables between all pairs (mesh), a ring, or
 /// only the PCIe tree. Each of `pcie_switches` has its share of devices and NICs, all under one
 /// root; with 0 of them, devices and NICs are at the root itself. Messages between devices stay on
-/// the interconnect. The gateways are the NICs, device d's is NIC d * nics / devices. Without NICs
-/// there is no PCIe tree unless it is the interconnect. Classes "device" (of the interconnect) and
-/// "pcie".
+/// the interconnect. The gateways are the NICs, device d's is NIC d * nics / devices, or by the
+/// peer one of those that follow, if there are several a device. Without NICs there is no PCIe tree
+/// unless it is the interconnect. Classes "device" (of the interconnect) and "pcie".
 struct MachineSpec {
   enum class Interconnect : std::uint8_t { switched, mesh, ring, pcie };
   int devices = 0;

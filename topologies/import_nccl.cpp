@@ -154,8 +154,9 @@ class Graph {
       graph_.gateways.push_back(port.name);
     }
     if (graph_.gateways.size() > topology_.gpus.size()) {
-      notes_.assumed(0, fmt::format("{} gateways for {} GPUs: in a cluster each GPU uses one only",
-                                    graph_.gateways.size(), topology_.gpus.size()));
+      notes_.assumed(
+          0, fmt::format("{} gateways for {} GPUs: in a cluster each GPU uses its own by turns",
+                         graph_.gateways.size(), topology_.gpus.size()));
     }
   }
 

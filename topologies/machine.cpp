@@ -13,6 +13,8 @@ using Interconnect = MachineSpec::Interconnect;
 /// More would not be one machine.
 constexpr int most_devices = 1024;
 
+constexpr int most_nics_a_device = 16;
+
 bool has_pcie(const MachineSpec& spec) {
   return spec.nics > 0 || (spec.devices > 1 && spec.interconnect == Interconnect::pcie);
 }
@@ -23,7 +25,7 @@ bool has_interconnect(const MachineSpec& spec) {
 
 void check(const MachineSpec& spec) {
   require_within("devices", spec.devices, 1, most_devices);
-  require_within("nics", spec.nics, 0, spec.devices);
+  require_within("nics", spec.nics, 0, most_nics_a_device * spec.devices);
   require_within("pcie_switches", spec.pcie_switches, 0, spec.devices);
   if (has_interconnect(spec)) require_link("links.device", spec.device);
   if (has_pcie(spec)) require_link("links.pcie", spec.pcie);

@@ -193,11 +193,24 @@ TEST(Compose, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(refusal(star({4, cable}), machine(four_devices(0))), HasSubstr("has no gateways"));
   EXPECT_THAT(refusal(leaf_spine({2, 0, 2, 1, 2, cable, {}}), machine(four_devices(2))),
               AllOf(HasSubstr("rails"), HasSubstr("leaves_by: destination")));
+}
+
+TEST(Compose, ADeviceWithSeveralGatewaysUsesThemByTurns) {
   GraphSpec site;
   site.nodes = {{"a"}, {"s", false}, {"t", false}};
   site.cables = {{"a", "s", cable}, {"a", "t", cable}};
   site.gateways = {"s", "t"};
-  EXPECT_THAT(refusal(star({4, cable}), graph(site)), HasSubstr("2 gateways for 1 devices"));
+  const Shape shape = build_shape(compose(star({6, cable}), graph(site)));
+  ASSERT_EQ(shape.size(), 3);
+  const auto first_node = [&](int from, int to) {
+    const Link& link = shape.links[static_cast<std::size_t>(shape.route(from, to).front())];
+    return shape.nodes[static_cast<std::size_t>(link.to)].name;
+  };
+  EXPECT_NE(first_node(0, 1), first_node(0, 2));
+  for (const auto& [from, to] : {std::pair{0, 1}, {0, 2}, {1, 2}}) {
+    EXPECT_EQ(shape.route(from, to).size(), 4u);  // Two links to the switch, two from it.
+    EXPECT_EQ(first_node(from, to).back(), first_node(to, from).back());
+  }
 }
 
 TEST(Graph, GivenRoutesTakeTheShortestOnesPlace) {
