@@ -13,6 +13,7 @@
 #include "collectives/error.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -69,6 +70,10 @@ std::byte* FiberStacks::top(std::size_t index) const {
 void Fiber::start(const FiberStacks& stacks, std::size_t stack, Code code) {
   stack_ = stacks.bottom(stack);
   stack_bytes_ = static_cast<std::size_t>(stacks.top(stack) - stacks.bottom(stack));
+#if defined(__SANITIZE_ADDRESS__)
+  // What the last frames of an earlier fiber have left: they were never returned from.
+  __asan_unpoison_memory_region(stack_, stack_bytes_);
+#endif
   boost::context::stack_context context;
   context.size = stack_bytes_;
   context.sp = stacks.top(stack);
